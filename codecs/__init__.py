@@ -1,0 +1,1 @@
+"""Pure codecs: bytes to messages and back, without files, terminals or Spark."""
