@@ -1,9 +1,161 @@
-"""Build script: maps the folders to the import package `wirelens`."""
+"""Build script: maps the folders to the import package `wirelens` and compiles `codecs/` with mypyc where that works.
 
-from setuptools import setup
+What is compiled is never needed: with no C compiler, no mypyc, or a failure of either, the same files are installed
+as they are. WIRELENS_PURE=1 does not try; WIRELENS_PURE=0 takes a failure as an error.
+"""
 
-setup(
-    packages=["wirelens.cli", "wirelens.cli.bulk", "wirelens.codecs", "wirelens.codecs.captures", "wirelens.codecs.hessian", "wirelens.formatters"],
-    package_dir={"wirelens.cli": "cli", "wirelens.codecs": "codecs", "wirelens.formatters": "formatters"},
-    package_data={"": ["py.typed"]},
-)
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from setuptools import Extension
+
+ROOT = Path(__file__).resolve().parent
+FOLDERS = ("cli", "codecs", "formatters")
+
+# The compiled code and `librt` at run time must agree: raise this together with `librt` in pyproject.toml.
+MYPYC = "mypy[mypyc]>=2.4,<2.5"
+
+# Modules of codecs/ that stay interpreted, besides every __init__.py.
+INTERPRETED: frozenset[str] = frozenset()
+
+BUILDING = {"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"}
+
+
+def sources(folder: str) -> list[Path]:
+    """The Python files of a folder that are in a package, relative to the root."""
+    found = (ROOT / folder).rglob("*.py")
+    return sorted(path.relative_to(ROOT) for path in found if (path.parent / "__init__.py").exists())
+
+
+def packages() -> dict[str, str]:
+    """Each package by its import name, with the folder it lies in."""
+    folders = sorted({path.parent for folder in FOLDERS for path in sources(folder)})
+    return {".".join(("wirelens", *folder.parts)): folder.as_posix() for folder in folders}
+
+
+def stage(into: Path) -> None:
+    """Make `into/wirelens` show the folders as they are imported; links, so that it stays true to what is edited.
+
+    mypy, mypyc and the tests of the uncompiled form use it: none of them knows setuptools' mapping.
+    """
+    wanted = {Path("wirelens", path) for folder in FOLDERS for path in sources(folder)}
+    wanted |= {Path("wirelens", folder, "py.typed") for folder in FOLDERS}
+    for old in (into / "wirelens").rglob("*"):
+        if old.is_symlink() and old.relative_to(into) not in wanted:
+            old.unlink(missing_ok=True)
+    for path in wanted:
+        link, target = into / path, ROOT / path.relative_to("wirelens")
+        if link.is_symlink() and os.readlink(link) == str(target):
+            continue
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+
+
+def has_compiler() -> bool:
+    """Whether the C compiler that would be used translates a file that needs Python's headers."""
+    from setuptools import Distribution
+    from setuptools.command.build_ext import build_ext
+    from setuptools.extension import Extension
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "probe.c")
+        source.write_text("#include <Python.h>\nPyMODINIT_FUNC PyInit_probe(void) { return NULL; }\n")
+        command = build_ext(Distribution({"ext_modules": [Extension("probe", [str(source)])]}))
+        command.build_lib = command.build_temp = folder
+        try:
+            command.ensure_finalized()
+            command.run()
+        except (Exception, SystemExit):
+            return False
+    return True
+
+
+def compile_codecs(build: Path) -> list[Extension]:
+    """Translate `codecs/` into C and that into extensions that lie in `build`/lib; raises when anything fails."""
+    from mypyc.build import mypycify
+    from setuptools import Distribution
+    from setuptools.command.build_ext import build_ext
+
+    stage(build)
+    modules = [
+        Path("wirelens", path)
+        for path in sources("codecs")
+        if path.name != "__init__.py" and path.as_posix() not in INTERPRETED
+    ]
+    flags = ["--config-file=", f"--cache-dir={os.devnull}", "--namespace-packages", "--explicit-package-bases"]
+    here = Path.cwd()
+    os.chdir(build)  # so that the compiled code names its sources as they are installed
+    try:
+        extensions = mypycify(
+            [*flags, *map(str, modules)],
+            opt_level="3",
+            debug_level="0",
+            target_dir=str(build / "c"),
+            group_name="wirelens.codecs.native",
+        )
+    finally:
+        os.chdir(here)
+    for extension in extensions:  # a warning of a compiler that mypyc does not know must not stop it
+        extension.extra_compile_args = [flag for flag in extension.extra_compile_args if flag != "-Werror"]
+    command = build_ext(Distribution({"ext_modules": extensions}))
+    command.build_lib, command.build_temp = str(build / "lib"), str(build / "temp")
+    command.ensure_finalized()
+    command.run()
+    trial = build / "trial"
+    shutil.copytree(build / "wirelens", trial / "wirelens")
+    shutil.copytree(build / "lib", trial, dirs_exist_ok=True)
+    names = [".".join(path.with_suffix("").parts) for path in modules]
+    code = f"import sys; sys.path.insert(0, {str(trial)!r})\nimport {', '.join(names)}"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=build, timeout=120)
+    return list(extensions)
+
+
+def main() -> None:
+    from setuptools import setup
+    from setuptools.command.build_ext import build_ext
+
+    wish = os.environ.get("WIRELENS_PURE", "")
+    tried = wish in ("", "0") and (wish == "0" or has_compiler())
+    # A fresh folder for each build: setuptools would put what an earlier build left in its own into the wheel.
+    with tempfile.TemporaryDirectory(prefix="wirelens-build-") as folder:
+        build = Path(folder).resolve()
+        extensions: list[Extension] = []
+        if tried and BUILDING.intersection(sys.argv):
+            try:
+                extensions = compile_codecs(build)
+            except (Exception, SystemExit) as error:
+                if wish == "0":
+                    raise
+                print(f"wirelens: installed without compiled modules ({error!r})", file=sys.stderr)
+
+        class CopyCompiled(build_ext):
+            """The extensions are there already: put them where the command wants them."""
+
+            def build_extension(self, ext: Extension) -> None:
+                name = self.get_ext_fullname(ext.name)
+                target = Path(self.get_ext_fullpath(ext.name))
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(build / "lib" / self.get_ext_filename(name), target)
+
+        setup(
+            packages=list(packages()),
+            package_dir=packages(),
+            package_data={"": ["py.typed"]},
+            ext_modules=extensions,
+            cmdclass={"build_ext": CopyCompiled},
+            options={"build": {"build_base": str(build / "setuptools")}},
+            setup_requires=[MYPYC] if tried else [],  # read by the build front end; setuptools installs nothing
+        )
+
+
+if __name__ == "__main__":
+    main()
