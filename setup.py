@@ -12,10 +12,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from setuptools import Extension
 
 ROOT = Path(__file__).resolve().parent
 FOLDERS = ("cli", "codecs", "formatters")
@@ -79,8 +75,8 @@ def has_compiler() -> bool:
     return True
 
 
-def compile_codecs(build: Path) -> list[Extension]:
-    """Translate `codecs/` into C and that into extensions that lie in `build`/lib; raises when anything fails."""
+def compile_codecs(build: Path) -> list[str]:
+    """Compile `codecs/` into `build`/lib and give the extensions' names; raises when anything fails."""
     from mypyc.build import mypycify
     from setuptools import Distribution
     from setuptools.command.build_ext import build_ext
@@ -116,11 +112,11 @@ def compile_codecs(build: Path) -> list[Extension]:
     names = [".".join(path.with_suffix("").parts) for path in modules]
     code = f"import sys; sys.path.insert(0, {str(trial)!r})\nimport {', '.join(names)}"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=build, timeout=120)
-    return list(extensions)
+    return [extension.name for extension in extensions]
 
 
 def main() -> None:
-    from setuptools import setup
+    from setuptools import Extension, setup
     from setuptools.command.build_ext import build_ext
 
     wish = os.environ.get("WIRELENS_PURE", "")
@@ -128,10 +124,10 @@ def main() -> None:
     # A fresh folder for each build: setuptools would put what an earlier build left in its own into the wheel.
     with tempfile.TemporaryDirectory(prefix="wirelens-build-") as folder:
         build = Path(folder).resolve()
-        extensions: list[Extension] = []
+        compiled: list[str] = []
         if tried and BUILDING.intersection(sys.argv):
             try:
-                extensions = compile_codecs(build)
+                compiled = compile_codecs(build)
             except (Exception, SystemExit) as error:
                 if wish == "0":
                     raise
@@ -150,7 +146,7 @@ def main() -> None:
             packages=list(packages()),
             package_dir=packages(),
             package_data={"": ["py.typed"]},
-            ext_modules=extensions,
+            ext_modules=[Extension(name, []) for name in compiled],
             cmdclass={"build_ext": CopyCompiled},
             options={"build": {"build_base": str(build / "setuptools")}},
             setup_requires=[MYPYC] if tried else [],  # read by the build front end; setuptools installs nothing
