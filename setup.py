@@ -1,7 +1,7 @@
-"""Build script: maps the folders to the import package `wirelens` and compiles `codecs/` with mypyc where that works.
+"""Maps the folders to the import package `wirelens` and compiles `codecs/` with mypyc where that works.
 
-What is compiled is never needed: with no C compiler, no mypyc, or a failure of either, the same files are installed
-as they are. WIRELENS_PURE=1 does not try; WIRELENS_PURE=0 takes a failure as an error.
+Compiling is never needed: with no C compiler, no mypyc, or a failure of either, the same files are
+installed as they are. WIRELENS_PURE=1 does not try; WIRELENS_PURE=0 takes a failure as an error.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def packages() -> dict[str, str]:
 
 
 def stage(into: Path) -> None:
-    """Make `into/wirelens` show the folders as they are imported; links, so that it stays true to what is edited.
+    """Make `into/wirelens` show the folders as they are imported, by links to each file.
 
-    mypy, mypyc and the tests of the uncompiled form use it: none of them knows setuptools' mapping.
+    For mypy, mypyc and the tests of the uncompiled form, none of which knows setuptools' mapping.
     """
     wanted = {Path("wirelens", path) for folder in FOLDERS for path in sources(folder)}
     wanted |= {Path("wirelens", folder, "py.typed") for folder in FOLDERS}
@@ -87,7 +87,8 @@ def compile_codecs(build: Path) -> list[str]:
         for path in sources("codecs")
         if path.name != "__init__.py" and path.as_posix() not in INTERPRETED
     ]
-    flags = ["--config-file=", f"--cache-dir={os.devnull}", "--namespace-packages", "--explicit-package-bases"]
+    flags = ["--config-file=", f"--cache-dir={os.devnull}"]
+    flags += ["--namespace-packages", "--explicit-package-bases"]
     here = Path.cwd()
     os.chdir(build)  # so that the compiled code names its sources as they are installed
     try:
@@ -121,7 +122,7 @@ def main() -> None:
 
     wish = os.environ.get("WIRELENS_PURE", "")
     tried = wish in ("", "0") and (wish == "0" or has_compiler())
-    # A fresh folder for each build: setuptools would put what an earlier build left in its own into the wheel.
+    # A fresh folder for each build: what an earlier one left in setuptools' own would go into the wheel.
     with tempfile.TemporaryDirectory(prefix="wirelens-build-") as folder:
         build = Path(folder).resolve()
         compiled: list[str] = []
@@ -137,10 +138,9 @@ def main() -> None:
             """The extensions are there already: put them where the command wants them."""
 
             def build_extension(self, ext: Extension) -> None:
-                name = self.get_ext_fullname(ext.name)
                 target = Path(self.get_ext_fullpath(ext.name))
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(build / "lib" / self.get_ext_filename(name), target)
+                shutil.copy2(build / "lib" / target.relative_to(self.build_lib), target)
 
         setup(
             packages=list(packages()),
@@ -149,7 +149,7 @@ def main() -> None:
             ext_modules=[Extension(name, []) for name in compiled],
             cmdclass={"build_ext": CopyCompiled},
             options={"build": {"build_base": str(build / "setuptools")}},
-            setup_requires=[MYPYC] if tried else [],  # read by the build front end; setuptools installs nothing
+            setup_requires=[MYPYC] if tried else [],  # for pip to read: setuptools itself installs nothing
         )
 
 

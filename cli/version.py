@@ -1,0 +1,42 @@
+"""What is installed here: `wirelens --version`."""
+
+from __future__ import annotations
+
+import platform
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+SLACK = 10.0  # seconds: an installer writes a compiled module and its source one after the other
+
+
+def describe(folder: Path | None = None) -> str:
+    """Version, Python, whether the codecs run compiled, and what is older than its source."""
+    folder = folder or Path(__file__).parent.parent / "codecs"
+    compiled, stale = compiled_modules(folder)
+    form = f"compiled ({compiled} modules)" if compiled else "not compiled"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    lines = [f"wirelens {_version()}, {python}, {form}"]
+    if stale:
+        lines.append(f"older than the source, install again or delete: {', '.join(stale)}")
+    return "\n".join(lines)
+
+
+def compiled_modules(folder: Path) -> tuple[int, list[str]]:
+    """How many modules of a folder load compiled, and those of them whose source was edited since."""
+    count, stale = 0, []
+    for source in sorted(folder.rglob("*.py")):
+        built = next((path for end in EXTENSION_SUFFIXES if (path := source.with_suffix(end)).exists()), None)
+        if built is not None:
+            count += 1
+            if source.stat().st_mtime > built.stat().st_mtime + SLACK:
+                stale.append(built.relative_to(folder.parent).as_posix())
+    return count, stale
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("wirelens")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"

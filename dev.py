@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""Set wirelens up in `.venv` beside this file, then run it, its tests or its checks.
+
+    python3 dev.py demo                    decode an example
+    python3 dev.py run ARGS...             wirelens with any arguments
+    python3 dev.py test [--form FORM] ...  the tests, in the forms pure and compiled; the rest goes to pytest
+    python3 dev.py lint                    ruff
+    python3 dev.py types                   mypy --strict
+
+Needs Python 3.11 or newer and nothing else; what is up to date already is left alone.
+"""
+
+import os
+import shutil
+import sys
+
+if sys.version_info < (3, 11):  # any Python 3 gets as far as this
+    for newer in ("python3.13", "python3.12", "python3.11"):
+        if shutil.which(newer):
+            os.execvp(newer, [newer, *sys.argv])
+    sys.exit(
+        f"wirelens needs Python 3.11 or newer; this is {sys.version_info[0]}.{sys.version_info[1]}.\n"
+        "Debian 12 and Ubuntu 24.04 have it (apt-get install python3); on macOS: brew install python."
+    )
+
+import hashlib
+import importlib.util
+import json
+import re
+import shlex
+import subprocess
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from setup import FOLDERS, ROOT, sources, stage
+
+Command = Sequence[str | Path]
+
+VENV = Path(os.environ.get("WIRELENS_VENV", ROOT / ".venv")).absolute()
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "wirelens.json"
+PURE = ROOT / "build" / "stage"
+DEMO = ["decode", "examples/esnp-line.hex"]
+JAVA = 17  # the oldest that Spark 4 runs on
+
+
+def main(arguments: list[str]) -> int:
+    match arguments:
+        case ["demo"]:
+            return demo()
+        case ["run", *rest]:
+            return wirelens(rest)
+        case ["test", *rest]:
+            return test(rest)
+        case ["lint"]:
+            return lint()
+        case ["types"]:
+            return types()
+        case [] | ["-h" | "--help" | "help"]:
+            print(__doc__)
+            return 0
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+
+
+# ---- what it can do
+
+
+def demo() -> int:
+    say("$ wirelens " + shlex.join(DEMO))
+    return wirelens(DEMO)
+
+
+def wirelens(arguments: list[str]) -> int:
+    ensure(*(spark() if arguments[:1] == ["bulk"] else ()))
+    return run([VENV / "bin" / "wirelens", *arguments], cwd=Path.cwd())
+
+
+def test(arguments: list[str]) -> int:
+    """In both forms, the compiled one where there is a compiler; a form that is asked for must run."""
+    forms = {"pure": ["pure"], "compiled": ["compiled"], "both": ["pure", "compiled"]}
+    wish, rest = take_option(arguments, "--form")
+    if wish is not None and wish not in forms:
+        say(f"--form is one of {', '.join(forms)}")
+        return 2
+    must_compile = wish in ("compiled", "both")
+    ensure("test", *spark(), install=wish != "pure", must_compile=must_compile)
+    if not rest:
+        rest = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadgroup"]
+    status = 0
+    for form in forms[wish or "both"]:
+        if form == "compiled" and not is_compiled():
+            say("no compiled form to test: no C compiler, or it failed (WIRELENS_PURE=0 shows how)")
+            continue
+        say(f"testing the {form} form")
+        path = os.environ.get("PYTHONPATH", "")
+        if form == "pure":
+            stage(PURE)
+            path = os.pathsep.join(filter(None, [str(PURE), path]))
+        # -P: a folder here has the name of one of Python's modules
+        command: Command = [PYTHON, "-P", "-m", "pytest", *rest]
+        status = run(command, env={"PYTHONPATH": path, "WIRELENS_FORM": form}) or status
+    return status
+
+
+def lint() -> int:
+    ensure("dev", install=False)
+    return run([VENV / "bin" / "ruff", "check", "."])
+
+
+def types() -> int:
+    """Over the package as it is imported, the tests, the measurements and the scripts."""
+    ensure("dev", install=False)
+    tree = ROOT / "build" / "types"
+    stage(tree)
+    targets = ["-p", "wirelens", "-m", "setup", "-m", "dev"]
+    for name in ("setup.py", "dev.py", "tests", "bench"):
+        (tree / name).unlink(missing_ok=True)
+        (tree / name).symlink_to(ROOT / name)
+        if any((ROOT / name).glob("**/*.py")):
+            targets += ["-p", name]
+    options = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache'}"]
+    command: Command = [PYTHON, "-P", "-m", "mypy", *options, *targets]
+    done = subprocess.run(command, cwd=tree, check=False, stdout=subprocess.PIPE, text=True)
+    print(re.sub(r"^wirelens/", "", done.stdout, flags=re.MULTILINE), end="", flush=True)
+    return done.returncode
+
+
+def take_option(arguments: list[str], name: str) -> tuple[str | None, list[str]]:
+    """The value of `name VALUE` or `name=VALUE`, and the other arguments."""
+    for at, argument in enumerate(arguments):
+        if argument == name and at + 1 < len(arguments):
+            return arguments[at + 1], arguments[:at] + arguments[at + 2 :]
+        if argument.startswith(name + "="):
+            return argument.partition("=")[2], arguments[:at] + arguments[at + 1 :]
+    return None, arguments
+
+
+# ---- the virtual environment
+
+
+def ensure(*extras: str, install: bool = True, must_compile: bool = False) -> None:
+    """Bring `.venv` up to date: made, with these extras and those it had, with wirelens as it is now.
+
+    Without `install`, wirelens itself may be an older one: its files are used from where they lie.
+    """
+    stamp = read_stamp()
+    if stamp.get("python") != sys.version or not PYTHON.exists():
+        if VENV.exists():
+            shutil.rmtree(VENV)
+        VENV.mkdir(parents=True)
+        write_stamp({})  # ours from here on, even if it stays half made
+        make_venv()
+        stamp = {"python": sys.version}
+    wish = "0" if must_compile else os.environ.get("WIRELENS_PURE", "") if install else "1"
+    built = digest_of_sources()
+    wanted = sorted({*stamp.get("extras", []), *extras})
+    needed = digest_of_needs()
+    pip: Command = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if stamp.get("extras") != wanted or stamp.get("needs") != needed:
+        what = f".[{','.join(wanted)}]" if wanted else "."
+        say(f"installing {what}" + (" (some minutes the first time)" if wanted else ""))
+        must([*pip, what], {"WIRELENS_PURE": wish})
+        stamp |= {"extras": wanted, "needs": needed, "built": built if install else None}
+    elif install and (stamp.get("built") != built or not form_fits(wish)):
+        say("installing . as it is now")
+        must([*pip, "--no-deps", "--force-reinstall", "."], {"WIRELENS_PURE": wish})
+        stamp["built"] = built
+    write_stamp(stamp)
+
+
+def read_stamp() -> dict[str, Any]:
+    """What an earlier run left; refuses a `.venv` that someone else made."""
+    try:
+        found = json.loads(STAMP.read_text())
+    except ValueError:
+        return {}
+    except FileNotFoundError:
+        if VENV.exists():
+            sys.exit(f"{VENV} was not made by this script: move it away, or name another in WIRELENS_VENV")
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write_stamp(stamp: dict[str, Any]) -> None:
+    STAMP.write_text(json.dumps(stamp, indent=1) + "\n")
+
+
+def digest_of_sources() -> str:
+    """Of all that decides what an install puts there."""
+    state = hashlib.sha256(repr(shutil.which("cc")).encode())
+    paths = [Path("setup.py"), Path("pyproject.toml")]
+    for path in paths + [path for folder in FOLDERS for path in sources(folder)]:
+        state.update(f"{path}\0".encode() + hashlib.sha256((ROOT / path).read_bytes()).digest())
+    return state.hexdigest()
+
+
+def digest_of_needs() -> str:
+    """Of what asks for other packages, or another start script."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = [project[key] for key in ("version", "dependencies", "optional-dependencies", "scripts")]
+    return hashlib.sha256(json.dumps(named).encode()).hexdigest()
+
+
+def form_fits(wish: str) -> bool:
+    """Whether what is installed is of the form that WIRELENS_PURE wishes for."""
+    return {"0": is_compiled(), "1": not is_compiled()}.get(wish, True)
+
+
+def is_compiled() -> bool:
+    return any(VENV.glob("lib/python*/site-packages/wirelens/codecs/*.so"))
+
+
+def make_venv() -> None:
+    """A virtual environment with pip in it, in whatever way this Python allows."""
+    say(f"making a virtual environment in {VENV}")
+    if not importlib.util.find_spec("ensurepip"):
+        if importlib.util.find_spec("virtualenv"):
+            return must([sys.executable, "-m", "virtualenv", "--quiet", VENV])
+        if importlib.util.find_spec("pip"):
+            must([sys.executable, "-m", "venv", "--without-pip", VENV])
+            return must([sys.executable, "-m", "pip", "--python", PYTHON, "install", "--quiet", "pip"])
+        install_ensurepip()
+    return must([sys.executable, "-m", "venv", VENV])
+
+
+def install_ensurepip() -> None:
+    """Debian and Ubuntu keep what `venv` needs in a package of its own."""
+    package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+    rights = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    update = [*rights, "apt-get", "update", "-qq"]
+    install = [*rights, "apt-get", "install", "-qq", "--no-install-recommends", package]
+    if not shutil.which("apt-get"):
+        sys.exit(
+            "This Python cannot make virtual environments: it comes without ensurepip, virtualenv and pip.\n"
+            "Install one of them with the system's package manager, then run this again."
+        )
+    if rights and not succeeds([*rights, "true"]):
+        sys.exit(
+            "This Python cannot make virtual environments: a package of the system is missing. Install\n"
+            f"it, then run this again:\n\n    sudo apt-get update && sudo apt-get install {package}\n"
+        )
+    say(f"Python's ensurepip is missing here: {shlex.join(install)}")
+    must(update)
+    must(install, {"DEBIAN_FRONTEND": "noninteractive"})
+
+
+# ---- Java, for Spark
+
+
+def spark() -> list[str]:
+    """The extras that `bulk` needs on this machine: a Java too where none is new enough."""
+    return ["spark"] if has_java() else ["spark", "java"]
+
+
+def has_java() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    for java in (Path(home, "bin", "java") if home else None, shutil.which("java")):
+        if java and (said := output_of([str(java), "-version"])):
+            found = re.search(r'version "(?:1\.)?(\d+)', said)
+            if found and int(found[1]) >= JAVA:
+                return True
+    return False
+
+
+# ---- processes
+
+
+def say(text: str) -> None:
+    print(f"dev.py: {text}", file=sys.stderr, flush=True)
+
+
+def run(command: Command, cwd: Path = ROOT, env: dict[str, str] | None = None) -> int:
+    """Run a command to its end; gives its exit status."""
+    return subprocess.run(command, cwd=cwd, env={**os.environ, **(env or {})}, check=False).returncode
+
+
+def must(command: Command, env: dict[str, str] | None = None) -> None:
+    if status := run(command, env=env):
+        say(f"this failed with status {status}: {shlex.join(map(str, command))}")
+        sys.exit(1)
+
+
+def succeeds(command: list[str]) -> bool:
+    return output_of(command) is not None
+
+
+def output_of(command: list[str]) -> str | None:
+    """What a command says on stdout and stderr; None if it is not there or fails."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return None
+    return None if done.returncode else done.stdout
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
