@@ -4,14 +4,33 @@ Every `code` that a record, a note or an inner error can carry stands here with 
 `wirelens protocols --codes` prints it. Codes are lower-case words joined by `-`.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 CODES: Final[dict[str, str]] = {
     # decoding, any protocol
     "truncated": "the input ends inside this element",
     "bad-value": "the bytes are not a legal value here",
+    "unknown-type": "a type number or tag that the protocol does not have",
+    "varint-overflow": "a varint has more bytes or bits than 64-bit numbers take",
+    "wide-varint": "a varint holds more bits than its type; it is shown whole",
+    "header-after-body": "a header line of ESNP comes after a body line",
     "bad-length": "a length does not fit what it measures",
     "limit": "a stated limit on size, nesting or count is exceeded",
     "no-message": "no message of the protocol starts here",
     "unknown-protocol": "no protocol has enough evidence for these bytes",
+    # pasted input
+    "pasted-damaged": "the text is a known form, but this place does not fit it",
+    "pasted-ambiguous": "two forms fit the text and mean different bytes",
+    "pasted-cut": "the text says itself that bytes are left out here",
+    "pasted-several": "the text holds several packets or directions, not one run of bytes",
+    "pasted-mismatch": "the text is not of the form that was asked for",
+    "pasted-limit": "the repeated rows stand for more bytes than are allowed",
 }
+
+
+class Note(NamedTuple):
+    """A legal or tolerated oddity: its code, absolute offset in bytes, and a sentence."""
+
+    code: str
+    offset: int
+    text: str

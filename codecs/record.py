@@ -1,9 +1,158 @@
-from typing import NamedTuple
+"""Records: what decoding gives, one for each message, together covering every byte of the input."""
+
+from typing import Final
+
+from librt.strings import BytesWriter
+
+from wirelens.codecs.codec import Codec
+from wirelens.codecs.codes import Note
+from wirelens.codecs.cursor import DecodeError
+from wirelens.codecs.node import Json, Node
+from wirelens.codecs.notation import Writer, dumps, fault_json, loads
+from wirelens.codecs.tape import Tape
+
+UNKNOWN: Final = "unknown"
+
+# The order in which notes are listed; codes that are not here come after these, as they were met.
+WORST_FIRST: Final[tuple[str, ...]] = ("gadget-class", "gap", "conflict", "dangling-ref")
 
 
-class Note(NamedTuple):
-    """A legal or tolerated oddity: its code (see codes.py), absolute offset in bytes, and a sentence."""
+class Record:
+    """One message, or a stretch of bytes that is none.
 
-    code: str
-    offset: int
-    text: str
+    `offset` and `length` are bytes in the input. `codec` is None for bytes of no known protocol.
+    `tape` holds the message, or, with an `error`, the part of it that decoded (None: nothing).
+    `bytes` is kept for records with an error. `source` says where the input came from, for inputs that
+    are captures or several files.
+    """
+
+    def __init__(
+        self,
+        codec: Codec | None,
+        offset: int,
+        length: int,
+        tape: Tape | None,
+        error: DecodeError | None = None,
+        raw: bytes = b"",
+    ) -> None:
+        self.codec: Final = codec
+        self.offset: Final = offset
+        self.length: Final = length
+        self.tape: Final = tape
+        self.error: Final = error
+        self.raw: Final = raw
+        self.source: dict[str, Json] | None = None
+        self.extra_notes: list[Note] = []
+
+    @property
+    def protocol(self) -> str:
+        """The protocol's id, or "unknown"."""
+        return UNKNOWN if self.codec is None else self.codec.name
+
+    @property
+    def root(self) -> Node | None:
+        """The message's tree; None where it did not decode."""
+        return None if self.error is not None else self.partial
+
+    @property
+    def partial(self) -> Node | None:
+        """The tree of what did decode, with or without an error."""
+        tape = self.tape
+        if tape is None or tape.size() == 0:
+            return None
+        return Node(tape, 0, tape.buffers[0])
+
+    @property
+    def kind(self) -> str:
+        """What sort of message this is, in a word; "error" or "opaque" where it is none."""
+        root = self.root
+        if root is None or self.codec is None:
+            return "opaque" if self.codec is None else "error"
+        return self.codec.kind(root)
+
+    @property
+    def summary(self) -> str:
+        """The message in one line."""
+        root = self.root
+        if root is not None and self.codec is not None:
+            return self.codec.summary(root)
+        error = self.error
+        said = f": {error.text} at offset {error.offset}" if error is not None and error.text else ""
+        return f"{self.length} byte{'' if self.length == 1 else 's'} not decoded{said}"
+
+    @property
+    def notes(self) -> list[Note]:
+        """Legal or tolerated oddities, worst first."""
+        notes = list(self.extra_notes)
+        if self.tape is not None:
+            notes.extend(self.tape.notes)
+        if len(notes) > 1:
+            notes.sort(key=_rank)
+        return notes
+
+    @property
+    def damaged(self) -> bool:
+        """True where something in it did not decode, an inner error included."""
+        return self.error is not None or (self.tape is not None and len(self.tape.faults) > 0)
+
+    def write_json(self, out: BytesWriter, plain: bool = False) -> None:
+        """Write the record in the notation, UTF-8, on one line; with `plain` in the reading form."""
+        out.write(b'{"protocol": "')
+        out.write(self.protocol.encode())
+        out.write(b'", "offset": ')
+        out.write(str(self.offset).encode())
+        out.write(b', "length": ')
+        out.write(str(self.length).encode())
+        if self.source is not None:
+            out.write(b', "source": ')
+            out.write(dumps(self.source).encode())
+        tape = self.tape
+        error = self.error
+        if error is None and tape is not None:
+            out.write(b', "message": ')
+            Writer(out, plain).write(tape, 0, tape.buffers[0])
+        elif error is not None:
+            out.write(b', "message": null, "error": ')
+            out.write(fault_json(error.code, error.offset, error.text))
+            out.write(b', "bytes": "')
+            out.write(self.raw.hex().encode())
+            out.write(b'"')
+            if tape is not None and tape.size():
+                out.write(b', "partial": ')
+                Writer(out, plain).write(tape, 0, tape.buffers[0])
+        notes = self.notes
+        if notes:
+            out.write(b', "notes": [')
+            for position, note in enumerate(notes):
+                if position:
+                    out.write(b", ")
+                out.write(fault_json(note.code, note.offset, note.text))
+            out.write(b"]")
+        out.write(b"}")
+
+    def json_text(self, plain: bool = False) -> str:
+        """The record in the notation, as text on one line."""
+        out = BytesWriter()
+        self.write_json(out, plain)
+        return out.getvalue().decode()
+
+    def to_json(self, plain: bool = False) -> Json:
+        """The record in the notation, as Python objects."""
+        return loads(self.json_text(plain))
+
+    @staticmethod
+    def from_json(obj: Json) -> "Record":
+        """The record that the notation's JSON says: its message is encoded, then decoded again.
+
+        Raises EncodeError where the JSON is no record or does not encode.
+        """
+        from wirelens.codecs.encoder import record_from_json
+
+        return record_from_json(obj)
+
+
+def _rank(note: Note) -> int:
+    return WORST_FIRST.index(note.code) if note.code in WORST_FIRST else len(WORST_FIRST)
+
+
+__all__ = ["UNKNOWN", "Note", "Record"]

@@ -1,0 +1,88 @@
+"""What a protocol gives to the rest: the base class of every codec."""
+
+from typing import Final, NamedTuple
+
+from librt.strings import BytesWriter
+from mypy_extensions import i64
+
+from wirelens.codecs.cursor import Cursor
+from wirelens.codecs.node import Json, Node
+from wirelens.codecs.tape import Tape
+
+
+class Evidence(NamedTuple):
+    """How strongly bytes speak for a protocol.
+
+    `bits` is the constraint that the bytes satisfied, in bits, less what chance would give; `reasons`
+    say what it consists of; `settle` says what more input would settle, or is empty. `equal` names
+    protocols under which the bytes have the same meaning.
+    """
+
+    bits: float
+    reasons: tuple[str, ...]
+    settle: str = ""
+    equal: tuple[str, ...] = ()
+
+
+NO_EVIDENCE: Final = Evidence(0.0, ())
+
+
+class Exchange(NamedTuple):
+    """A message's part in a conversation.
+
+    `role` is "request", "reply", or "" for what has no counterpart; a reply belongs to the latest open
+    request of the other direction with the same `key` (empty: the oldest open one).
+    """
+
+    role: str
+    key: str = ""
+
+
+class Codec:
+    """One protocol: bytes to a tape, JSON to bytes, and what only the protocol knows for showing it.
+
+    A codec has no state; one instance serves every stream. `decode` reads exactly one message.
+    """
+
+    name: str  # the protocol's id, as in "esnp-line"
+    title: str  # one line for lists
+
+    def __init__(self, name: str, title: str) -> None:
+        self.name = name
+        self.title = title
+
+    def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
+        """Decode the message at the cursor onto an empty tape, its root first; leave the cursor behind it.
+
+        `final` says that no input follows the cursor's end. Raises DecodeError; one with `needed` says
+        that the message may go on behind the buffer's end. What was written up to then stays.
+        """
+        raise NotImplementedError
+
+    def encode(self, message: Json, out: BytesWriter) -> None:
+        """Write the bytes of one message of the notation. Raises EncodeError with the path."""
+        raise NotImplementedError
+
+    def probe(self, data: bytes, other: bytes) -> Evidence:
+        """How strongly the start of a stream (`data`; `other`: the opposite direction's) is this protocol."""
+        raise NotImplementedError
+
+    def resync(self, data: bytes, start: i64, end: i64) -> i64:
+        """The position of the next message that can be proved in data[start:end], or `end`."""
+        return end
+
+    def kind(self, root: Node) -> str:
+        """What sort of message this is, in a word of the protocol ("request")."""
+        return root.name or "message"
+
+    def summary(self, root: Node) -> str:
+        """The message in one line, as an engineer of the protocol would say it."""
+        return self.kind(root)
+
+    def annotate(self, node: Node) -> str:
+        """What a node means beyond its value, for people; mostly empty."""
+        return ""
+
+    def exchange(self, root: Node) -> Exchange:
+        """The message's part in a conversation."""
+        return Exchange("")

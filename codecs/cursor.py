@@ -1,0 +1,161 @@
+"""The cursor: the one bounded reader under every codec, and the one error it raises."""
+
+from typing import Final
+
+from librt.strings import read_i16_be, read_i32_be, read_i64_be
+from mypy_extensions import i64
+
+from wirelens.codecs.tape import Buffer
+
+VARINT_BYTES: Final = 10
+
+
+class DecodeError(ValueError):
+    """Bytes that do not decode.
+
+    `code` is one of codes.py; `offset` is absolute, in bytes, in the input; `text` says what was
+    expected and found. `needed` is 0, or, where the buffer simply ends too early, how many bytes of it
+    would be needed to go on: more input may still complete the message.
+    """
+
+    def __init__(self, code: str, offset: int, text: str, needed: int = 0) -> None:
+        super().__init__(code, offset, text, needed)
+        self.code = code
+        self.offset = offset
+        self.text = text
+        self.needed = needed
+
+    def __str__(self) -> str:
+        return f"{self.text} (offset {self.offset}, {self.code})"
+
+    def __reduce__(self) -> tuple[type["DecodeError"], tuple[str, int, str, int]]:
+        return (DecodeError, (self.code, self.offset, self.text, self.needed))
+
+
+class Cursor:
+    """Reads a buffer from `pos` up to, not including, `end` (positions in `buffer.data`).
+
+    `end` may be drawn in while the body of a declared length is read, and set back behind it. Every
+    read method moves `pos` behind what it read, or raises DecodeError and leaves `pos` where it was.
+    """
+
+    def __init__(self, buffer: Buffer, pos: i64, end: i64) -> None:
+        self.buffer: Final = buffer
+        self.data: Final = buffer.data
+        self.pos: i64 = pos
+        self.end: i64 = end
+
+    def left(self) -> i64:
+        """How many bytes are left before `end`."""
+        return self.end - self.pos
+
+    def error(self, code: str, at: i64, text: str) -> DecodeError:
+        """An error at a position of the buffer, to be raised by the caller."""
+        return DecodeError(code, self.buffer.absolute(at), text)
+
+    def short(self, count: i64, what: str) -> DecodeError:
+        """The error that fewer than `count` bytes are left for `what`, to be raised by the caller."""
+        needed: i64 = 0
+        if self.end == len(self.data):
+            needed = self.pos + count
+        left = self.end - self.pos
+        return DecodeError(
+            "truncated",
+            self.buffer.absolute(self.pos),
+            f"expected {what} ({count} byte{'' if count == 1 else 's'}), {left} left",
+            needed,
+        )
+
+    def need(self, count: i64, what: str) -> None:
+        """Raise `truncated` unless `count` bytes are left; a negative count is `bad-length`."""
+        if count < 0:
+            raise self.error("bad-length", self.pos, f"{what} has the negative length {count}")
+        if count > self.end - self.pos:
+            raise self.short(count, what)
+
+    def skip(self, count: i64, what: str) -> i64:
+        """Pass over `count` bytes; the position where they start."""
+        self.need(count, what)
+        start = self.pos
+        self.pos = start + count
+        return start
+
+    def peek(self) -> i64:
+        """The next byte, not consumed; -1 at the end."""
+        if self.pos >= self.end:
+            return -1
+        return self.data[self.pos]
+
+    def u8(self, what: str) -> i64:
+        pos = self.pos
+        if pos >= self.end:
+            raise self.short(1, what)
+        self.pos = pos + 1
+        return self.data[pos]
+
+    def u16(self, what: str) -> i64:
+        """Two bytes, big-endian, unsigned."""
+        pos = self.pos
+        if self.end - pos < 2:
+            raise self.short(2, what)
+        self.pos = pos + 2
+        return i64(read_i16_be(self.data, pos)) & 0xFFFF
+
+    def u32(self, what: str) -> i64:
+        """Four bytes, big-endian, unsigned."""
+        pos = self.pos
+        if self.end - pos < 4:
+            raise self.short(4, what)
+        self.pos = pos + 4
+        return i64(read_i32_be(self.data, pos)) & 0xFFFFFFFF
+
+    def int32(self, what: str) -> i64:
+        """Four bytes, big-endian, signed."""
+        pos = self.pos
+        if self.end - pos < 4:
+            raise self.short(4, what)
+        self.pos = pos + 4
+        return i64(read_i32_be(self.data, pos))
+
+    def int64(self, what: str) -> i64:
+        """Eight bytes, big-endian, signed; an unsigned number comes as its two's complement."""
+        pos = self.pos
+        if self.end - pos < 8:
+            raise self.short(8, what)
+        self.pos = pos + 8
+        return read_i64_be(self.data, pos)
+
+    def varint(self, what: str) -> i64:
+        """An unsigned LEB128 varint of at most 64 bits, as two's complement.
+
+        Overlong forms are read; the caller compares the bytes taken with `varint_size`. More than ten
+        bytes or 64 bits is `varint-overflow`.
+        """
+        data = self.data
+        start = self.pos
+        end = self.end
+        pos = start
+        value: i64 = 0
+        shift: i64 = 0
+        while pos < end:
+            byte: i64 = data[pos]
+            pos += 1
+            if byte < 0x80:
+                if shift == 63 and byte > 1:
+                    break
+                self.pos = pos
+                return value | signed64(byte, shift)
+            if shift == 63:
+                break
+            value |= (byte & 0x7F) << shift
+            shift += 7
+        if pos - start >= VARINT_BYTES:
+            raise self.error("varint-overflow", start, f"{what}: the varint overflows a 64-bit integer")
+        raise self.short(pos - start + 1, what)
+
+
+def signed64(byte: i64, shift: i64) -> i64:
+    """`byte << shift` in two's complement, for the last byte of a varint (bit 63 is the sign)."""
+    if shift < 63:
+        return byte << shift
+    return (-1 << 63) if byte & 1 else 0

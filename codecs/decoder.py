@@ -1,0 +1,177 @@
+"""Decoding: a stream of bytes, whole or in chunks, to records."""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from wirelens.codecs import registry
+from wirelens.codecs.codec import Codec
+from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.detect import ENOUGH_BYTES, detect
+from wirelens.codecs.record import UNKNOWN, Record
+from wirelens.codecs.tape import Buffer, Tape
+
+MAX_MESSAGE: Final = 1 << 28  # bytes of one message that may wait for their rest
+OPAQUE_BYTES: Final = 1 << 20  # bytes of no known protocol that one record holds at most
+ATTEMPT_FACTOR: Final = 8  # bytes that may be read over again for each byte that came in
+ATTEMPT_FREE: Final = 1 << 16
+
+
+def decode(data: bytes, protocol: str | None = None) -> list[Record]:
+    """The records of a whole input, in order, together covering every byte of it.
+
+    `protocol` is an id of the registry; None detects it, and gives one record of protocol "unknown"
+    where the evidence is too little. Raises LookupError for a protocol that does not exist.
+    """
+    decoder = Decoder(protocol)
+    records = decoder.feed(data)
+    records.extend(decoder.close())
+    return records
+
+
+class Decoder:
+    """Decodes a stream that comes in chunks; holds no more than one message.
+
+    With `protocol` None the protocol is detected once, on the first bytes, and stays. `base` is the
+    stream's offset of the first byte fed. `other` may hold bytes of the opposite direction, to help
+    detection.
+    """
+
+    def __init__(self, protocol: str | None = None, base: int = 0, other: bytes = b"") -> None:
+        self.codec: Codec | None = None
+        self.settled = False
+        self.other = other
+        self._data = b""
+        self._pos: i64 = 0  # of the first byte in `_data` that is in no record yet
+        self._base: i64 = base  # input offset of `_data[0]`
+        self._parts: list[bytes] = []
+        self._waiting: i64 = 0  # bytes in `_parts`
+        self._wanted: i64 = 0  # bytes of `_data` to have before the next attempt
+        self._received: i64 = 0
+        self._read_again: i64 = 0
+        if protocol is not None and protocol != UNKNOWN:
+            self.codec = registry.get(protocol)
+            self.settled = True
+        elif protocol == UNKNOWN:
+            self.settled = True
+
+    @property
+    def protocol(self) -> str:
+        """The protocol in use; "unknown" while or where it is."""
+        return UNKNOWN if self.codec is None else self.codec.name
+
+    def feed(self, chunk: bytes) -> list[Record]:
+        """Take the next bytes; the records that they complete."""
+        if not chunk:
+            return []
+        self._parts.append(chunk)
+        self._waiting += len(chunk)
+        self._received += len(chunk)
+        size = len(self._data) - self._pos + self._waiting
+        if size < self._wanted - self._pos:
+            return []
+        if self._read_again + size > ATTEMPT_FACTOR * self._received + ATTEMPT_FREE:
+            return []
+        return self._run(False)
+
+    def close(self) -> list[Record]:
+        """Say that the stream has ended; the records of what is left."""
+        records = self._run(True)
+        self._base += len(self._data)
+        self._data = b""
+        self._pos = 0
+        self._wanted = 0
+        return records
+
+    def gap(self, size: int) -> list[Record]:
+        """Say that `size` bytes of the stream are missing here; the records of what came before."""
+        records = self.close()
+        self._base += size
+        self._read_again = 0
+        return records
+
+    def _run(self, final: bool) -> list[Record]:
+        if self._parts:
+            if self._pos == len(self._data) and len(self._parts) == 1:
+                joined = self._parts[0]
+            else:
+                joined = b"".join([self._data[self._pos :], *self._parts])
+            self._base += self._pos
+            self._pos = 0
+            self._data = joined
+            self._parts = []
+            self._waiting = 0
+        self._wanted = 0
+        self._read_again += len(self._data) - self._pos
+        records: list[Record] = []
+        if not self.settled and not self._settle(final):
+            return records
+        if self.codec is None:
+            self._opaque(records)
+        else:
+            self._messages(self.codec, records, final)
+        return records
+
+    def _settle(self, final: bool) -> bool:
+        """Detect the protocol; False to wait for more bytes."""
+        data = self._data
+        if not data and not final:
+            return False
+        found = detect(data[:ENOUGH_BYTES], self.other)
+        if found.protocol == UNKNOWN and not final and len(data) < ENOUGH_BYTES:
+            self._wanted = min(2 * len(data), ENOUGH_BYTES)
+            return False
+        if found.protocol != UNKNOWN:
+            self.codec = registry.get(found.protocol)
+        self.settled = True
+        return True
+
+    def _opaque(self, records: list[Record]) -> None:
+        """Bytes of no known protocol, as they are."""
+        data = self._data
+        while self._pos < len(data):
+            end = min(self._pos + OPAQUE_BYTES, len(data))
+            offset = int(self._base + self._pos)
+            error = DecodeError("unknown-protocol", offset, "no protocol has enough evidence")
+            records.append(Record(None, offset, int(end - self._pos), None, error, data[self._pos : end]))
+            self._pos = end
+
+    def _messages(self, codec: Codec, records: list[Record], final: bool) -> None:
+        data = self._data
+        end: i64 = len(data)
+        buffer = Buffer(data, self._base)
+        while self._pos < end:
+            start = self._pos
+            tape = Tape(buffer)
+            cursor = Cursor(buffer, start, end)
+            try:
+                codec.decode(cursor, tape, final)
+            except DecodeError as error:
+                if error.needed and not final and end - start < MAX_MESSAGE and error.needed - start <= MAX_MESSAGE:
+                    self._wanted = error.needed
+                    return
+                tape.close_all(min(cursor.pos, end))
+                behind = self._behind(codec, start, end, final)
+                if behind < 0:
+                    self._wanted = end + 1
+                    return
+                records.append(self._failed(codec, tape, error, start, behind))
+                self._pos = behind
+                continue
+            if cursor.pos <= start:
+                raise AssertionError(f"{codec.name} decoded a message of no bytes")
+            records.append(Record(codec, int(self._base + start), int(cursor.pos - start), tape))
+            self._pos = cursor.pos
+
+    def _behind(self, codec: Codec, start: i64, end: i64, final: bool) -> i64:
+        """Where decoding goes on behind damage that starts at `start`; -1 to wait for more bytes."""
+        last = min(end, start + OPAQUE_BYTES)
+        if start + 1 < last:
+            behind = codec.resync(self._data, start + 1, last)
+            if behind < last:
+                return behind
+        return last if final or last < end or last == start + OPAQUE_BYTES else -1
+
+    def _failed(self, codec: Codec, tape: Tape, error: DecodeError, start: i64, end: i64) -> Record:
+        raw = self._data[start:end]
+        return Record(codec, int(self._base + start), int(end - start), tape if tape.size() else None, error, raw)

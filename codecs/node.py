@@ -1,0 +1,413 @@
+"""The view: a node of a tape as a person or a formatter sees it, and the tables of names it needs."""
+
+from collections.abc import Callable, Iterator
+from struct import Struct
+from typing import Final, TypeAlias, Union
+
+from mypy_extensions import i64
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.tape import Buffer, Fault, Tape
+
+Json: TypeAlias = Union[None, bool, int, float, str, list["Json"], dict[str, "Json"]]
+Value: TypeAlias = None | bool | int | float | str | bytes | Fault
+
+_DOUBLE: Final = Struct(">d")
+_SINGLE: Final = Struct(">f")
+_BITS64: Final = Struct(">q")
+_BITS32: Final = Struct(">I")
+
+
+class Field:
+    """A named member of a protocol's messages.
+
+    `names` maps the numbers of a NAMED member to the words of the specification; `render` makes the
+    JSON of a COMPUTED member from its node.
+    """
+
+    def __init__(
+        self, name: str, names: dict[int, str] | None = None, render: Callable[["Node"], Json] | None = None
+    ) -> None:
+        self.name: Final = name
+        self.names: Final = names
+        self.render: Final = render
+        self.key: Final = b'"' + name.encode() + b'": '
+
+
+class Hint:
+    """A wire form other than the protocol's usual one, and the `$wire` that says so.
+
+    The JSON is fixed, or made by `render` from the node. A node with a hint lies about nothing: `encode`
+    given the JSON with its `$wire` writes the same bytes again.
+    """
+
+    def __init__(self, fixed: Json, render: Callable[["Node"], Json] | None) -> None:
+        self.fixed: Final = fixed
+        self.render: Final = render
+
+    def json(self, node: "Node") -> Json:
+        return self.fixed if self.render is None else self.render(node)
+
+
+FIELDS: Final[list[Field]] = [Field("")]
+HINTS: Final[list[Hint]] = [Hint(None, None)]
+
+
+def field(name: str, names: dict[int, str] | None = None, render: Callable[["Node"], Json] | None = None) -> int:
+    """Register a member and give its number for `tape.head`; called when a codec module loads."""
+    FIELDS.append(Field(name, names, render))
+    return len(FIELDS) - 1
+
+
+def hint(json: Json | Callable[["Node"], Json]) -> int:
+    """Register a wire form by its `$wire` JSON (or what makes it from the node); its form number."""
+    if callable(json):
+        HINTS.append(Hint(None, json))
+    else:
+        HINTS.append(Hint(json, None))
+    return len(HINTS) - 1
+
+
+# The words of the notation for integers that are not plain.
+TAGS: Final[dict[int, str]] = {
+    t.LONG: "$long",
+    t.INT8: "$int8",
+    t.INT16: "$int16",
+    t.INT64: "$int64",
+    t.VAR_INT: "$int",
+    t.VAR_UINT: "$uint",
+    t.UINT8: "$uint8",
+    t.UINT16: "$uint16",
+    t.UINT32: "$uint32",
+    t.UINT64: "$uint64",
+}
+
+KIND_NAMES: Final[dict[int, str]] = {
+    t.STRUCT: "struct",
+    t.ARRAY: "array",
+    t.INTEGER: "integer",
+    t.UNSIGNED: "integer",
+    t.BOOLEAN: "boolean",
+    t.NAMED: "name",
+    t.TEXT: "text",
+    t.HEX: "bytes",
+    t.COMPUTED: "text",
+    t.ABSENT: "absent",
+    t.FAULT: "error",
+    t.NULL: "null",
+    t.BOOL: "bool",
+    t.INT: "int",
+    t.INT32: "Int32",
+    t.LONG: "long",
+    t.INT8: "Int8",
+    t.INT16: "Int16",
+    t.INT64: "Int64",
+    t.VAR_INT: "Int",
+    t.VAR_UINT: "UInt",
+    t.UINT8: "UInt8",
+    t.UINT16: "UInt16",
+    t.UINT32: "UInt32",
+    t.UINT64: "UInt64",
+    t.DOUBLE: "double",
+    t.FLOAT32: "Float32",
+    t.STRING: "string",
+    t.STRING16: "string",
+    t.BYTES: "binary",
+    t.DATE: "date",
+    t.LIST: "list",
+    t.MAP: "map",
+    t.OBJECT: "object",
+    t.REF: "ref",
+    t.XML: "xml",
+    t.REMOTE: "remote",
+    t.TYPE: "type",
+    t.CLASS: "class",
+    t.CHUNK: "chunk",
+    t.LENGTH: "length",
+    t.MARK: "mark",
+}
+
+
+def double_of(bits: int) -> float:
+    """The double of 64 bits given as a signed integer."""
+    value: float = _DOUBLE.unpack(_BITS64.pack(bits))[0]
+    return value
+
+
+def single_of(bits: int) -> float:
+    """The double that equals the IEEE 754 single of 32 bits."""
+    value: float = _SINGLE.unpack(_BITS32.pack(bits & 0xFFFFFFFF))[0]
+    return value
+
+
+def utf8(content: bytes) -> str | None:
+    """Text of well-formed UTF-8, or None."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def utf16_text(content: bytes) -> str | None:
+    """Text of UTF-16 units each in UTF-8 by itself (CESU-8), or None where a sequence is malformed.
+
+    Surrogate pairs are joined, lone surrogates kept; four-byte UTF-8 reads as itself.
+    """
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        pass
+    try:
+        units = content.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+class Node:
+    """One node of a message, looked at: a light view that holds no data of its own.
+
+    `parent` is None for the root. `position` counts the shown children of the parent, from 0.
+    """
+
+    def __init__(
+        self, tape: Tape, index: i64, buffer: Buffer, parent: "Node | None" = None, position: i64 = 0
+    ) -> None:
+        self.tape: Final = tape
+        self.index: Final[i64] = index
+        self.buffer: Final = buffer
+        self.parent: Final = parent
+        self.position: Final[i64] = position
+
+    @property
+    def kind(self) -> int:
+        """One of the kinds of tape.py."""
+        return int(self.tape.kind(self.index))
+
+    @property
+    def kind_name(self) -> str:
+        """The kind in a word."""
+        return KIND_NAMES[self.kind]
+
+    @property
+    def number(self) -> int:
+        """The kind's number; see tape.py."""
+        return int(self.tape.number(self.index))
+
+    @property
+    def field(self) -> Field:
+        """The member that this node is of its message's layout; its name is empty for none."""
+        return FIELDS[int(self.tape.head(self.index) >> t.FIELD_SHIFT)]
+
+    @property
+    def form(self) -> int:
+        """Wire form: 0, or a number that `hint` gave."""
+        return int(self.tape.head(self.index) >> t.FORM_SHIFT & t.FORM_MASK)
+
+    @property
+    def wire(self) -> Json:
+        """The `$wire` of the notation: None for the protocol's usual form."""
+        form = self.form
+        return None if form == 0 else HINTS[form].json(self)
+
+    @property
+    def hidden(self) -> bool:
+        """True for parts of the layout that are no part of the message's JSON."""
+        return self.tape.head(self.index) & t.HIDDEN != 0
+
+    @property
+    def referred(self) -> bool:
+        """True where a back reference means this list, map or object."""
+        return self.tape.head(self.index) & t.REFERRED != 0
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """[start, end) in the input, absolute, in bytes."""
+        buffer = self.buffer
+        return (
+            int(buffer.absolute(self.tape.start(self.index))),
+            int(buffer.absolute(self.tape.end(self.index))),
+        )
+
+    @property
+    def raw(self) -> bytes:
+        """The node's bytes."""
+        return self.buffer.data[self.tape.start(self.index) : self.tape.end(self.index)]
+
+    @property
+    def content(self) -> bytes:
+        """The content of text or bytes, without the length before it; of chunks, joined."""
+        number = self.tape.number(self.index)
+        if number >= 0:
+            return self.buffer.data[number : self.tape.end(self.index)]
+        return b"".join([chunk.content for chunk in self.parts() if chunk.kind == t.CHUNK])
+
+    @property
+    def reference(self) -> int:
+        """A list's, map's or object's number in the reference table, or the one a REF names; -1: none."""
+        number = self.number
+        kind = self.kind
+        if kind == t.OBJECT:
+            return number >> 32
+        if kind == t.REF:
+            low = number & t.LOW_HALF
+            return low - (1 << 32) if low >> 31 else low
+        return number
+
+    @property
+    def target(self) -> int:
+        """The index of the node that a REF means; -1 where it dangles."""
+        return (self.number >> 32) - 1
+
+    @property
+    def type_name(self) -> str | None:
+        """The class of an object, the type of a list or map; None where it has none."""
+        kind = self.kind
+        if kind == t.OBJECT:
+            names = self.class_names()
+            return names[0] if names else None
+        if kind in (t.LIST, t.MAP, t.REMOTE):
+            for part in self.parts():
+                if part.kind == t.TYPE:
+                    return part.text
+                break
+        return None
+
+    @property
+    def text(self) -> str | None:
+        """Text of a text node, a class or a type; None where its bytes are not well-formed."""
+        kind = self.kind
+        if kind in (t.TEXT, t.STRING):
+            return utf8(self.content)
+        if kind in (t.STRING16, t.XML):
+            return utf16_text(self.content)
+        if kind == t.TYPE:
+            defined = self.number
+            if defined < 0:
+                return None
+            return Node(self.tape, defined + 1, self.buffer).text
+        if kind == t.CLASS:
+            names = self.names_of_class(self.index)
+            return names[0] if names else None
+        return None
+
+    @property
+    def value(self) -> Value:
+        """The value in Python: None, bool, int, float, str, bytes; a Fault; None for containers.
+
+        Text that is not well-formed comes as its bytes, a NAMED member as its name where it has one,
+        a date in milliseconds, a reference as its number.
+        """
+        kind = self.kind
+        if kind == t.UNSIGNED or t.VAR_UINT <= kind <= t.UINT64:
+            return self.number & 0xFFFFFFFFFFFFFFFF
+        if kind in (t.INTEGER, t.DATE, t.LENGTH) or t.INT <= kind <= t.INT32:
+            return self.number
+        if kind == t.NAMED:
+            names = self.field.names
+            return self.number if names is None else names.get(self.number, self.number)
+        if kind in (t.TEXT, t.STRING, t.STRING16, t.XML):
+            text = self.text
+            return self.content if text is None else text
+        if kind in (t.BOOLEAN, t.BOOL):
+            return self.number != 0
+        if kind in (t.BYTES, t.HEX, t.CHUNK):
+            return self.content
+        if kind == t.DOUBLE:
+            return double_of(self.number)
+        if kind == t.FLOAT32:
+            return single_of(self.number)
+        if kind == t.REF:
+            return self.reference
+        if kind == t.FAULT:
+            return self.tape.faults[self.number]
+        if kind in (t.TYPE, t.CLASS):
+            return self.text
+        if kind == t.COMPUTED:
+            render = self.field.render
+            shown = None if render is None else render(self)
+            return None if isinstance(shown, (list, dict)) else shown
+        return None
+
+    @property
+    def shown(self) -> str:
+        """The value as text for a line of summary: malformed text with U+FFFD, bytes as hex."""
+        value = self.value
+        if isinstance(value, bytes):
+            return value.hex() if self.kind in (t.BYTES, t.HEX, t.CHUNK) else value.decode("utf-8", "replace")
+        return str(value)
+
+    @property
+    def name(self) -> str:
+        """The member's, field's or item's name: text, or the position as digits; empty for a root."""
+        name = self.field.name
+        parent = self.parent
+        if name or parent is None or self.hidden:
+            return name
+        if parent.kind == t.OBJECT:
+            names = parent.class_names()
+            if self.position + 1 < len(names):
+                return names[self.position + 1]
+        return str(self.position)
+
+    @property
+    def path(self) -> str:
+        """Where the node is, as in `lines[2].value`."""
+        names: list[str] = []
+        node: Node | None = self
+        while node is not None and node.parent is not None:
+            plain = node.parent.kind in (t.ARRAY, t.LIST, t.MAP)
+            names.append(f"[{node.name}]" if plain else "." + node.name)
+            node = node.parent
+        return "".join(reversed(names)).removeprefix(".")
+
+    @property
+    def inner(self) -> Buffer:
+        """The buffer that the children's offsets point into."""
+        if self.tape.head(self.index) & t.EMBEDDED:
+            return self.tape.buffers[self.number]
+        return self.buffer
+
+    def parts(self) -> Iterator["Node"]:
+        """All children, the hidden parts of the layout included, in stream order."""
+        tape = self.tape
+        inner = self.inner
+        end = tape.next(self.index)
+        index = self.index + 1
+        position: i64 = 0
+        while index < end:
+            yield Node(tape, index, inner, self, position)
+            if tape.head(index) & t.HIDDEN == 0:
+                position += 1
+            index = tape.next(index)
+
+    @property
+    def children(self) -> list["Node"]:
+        """The children that are part of the message; of a map keys and values by turns."""
+        return [part for part in self.parts() if not part.hidden]
+
+    def member(self, name: str) -> "Node | None":
+        """The child with that name, or None."""
+        for part in self.parts():
+            if part.name == name:
+                return part
+        return None
+
+    def class_names(self) -> list[str]:
+        """An object's class and the names of its fields, in order."""
+        return self.names_of_class(self.number & t.LOW_HALF)
+
+    def names_of_class(self, index: i64) -> list[str]:
+        """The texts below the CLASS node at `index`; malformed ones with U+FFFD."""
+        names: list[str] = []
+        for part in Node(self.tape, index, self.buffer).parts():
+            kind = part.kind
+            if kind in (t.TEXT, t.STRING, t.STRING16):
+                text = part.text
+                names.append(part.content.decode("utf-8", "replace") if text is None else text)
+        return names
+
+
+def root_of(tape: Tape) -> Node:
+    """The root of a tape with at least one node."""
+    return Node(tape, 0, tape.buffers[0])

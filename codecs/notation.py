@@ -1,0 +1,762 @@
+"""The notation: JSON text from a tape, and JSON text to and from Python objects.
+
+The writer walks the tape once, with an explicit stack, and writes UTF-8 straight from it; no object is
+made for a node. The encoders of the codecs read the objects that `loads` gives. Neither direction
+recurses, so nesting is bounded by memory alone. The form itself is described in the README's reference.
+"""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from librt.strings import BytesWriter
+from mypy_extensions import i64
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.node import FIELDS, HINTS, TAGS, Json, Node, double_of, single_of, utf8, utf16_text
+from wirelens.codecs.tape import Buffer, Tape
+
+PLAIN_NAN: Final = 0x7FF8000000000000
+PLAIN_SINGLE_NAN: Final = 0x7FC00000
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_MILLISECOND: Final = -62135596800000  # 0001-01-01T00:00:00.000Z
+LAST_MILLISECOND: Final = 253402300799999  # 9999-12-31T23:59:59.999Z
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+class EncodeError(ValueError):
+    """JSON that does not say a message: `path` is where in it, `text` what was expected there."""
+
+    def __init__(self, path: str, text: str) -> None:
+        super().__init__(path, text)
+        self.path = path
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.text}" if self.path else self.text
+
+    def __reduce__(self) -> tuple[type["EncodeError"], tuple[str, str]]:
+        return (EncodeError, (self.path, self.text))
+
+
+# How the members of an open container are written.
+_STRUCT: Final = 0  # "name": value
+_ITEMS: Final = 1  # value
+_KEYED: Final = 2  # map: "key": value
+_PAIRS: Final = 3  # map: [key, value]
+_FIELDS: Final = 4  # object: "field": value
+_FIELD_PAIRS: Final = 5  # object: ["field", value]
+
+
+class _Frame:
+    """A container being written."""
+
+    def __init__(self, mode: i64, until: i64, buffer: Buffer, closer: bytes, keys: list[bytes]) -> None:
+        self.mode: Final[i64] = mode
+        self.until: Final[i64] = until
+        self.buffer: Final = buffer
+        self.closer: Final = closer
+        self.keys: Final = keys
+        self.count: i64 = 0
+        self.hints: dict[str, Json] | None = None
+
+
+class _ClassKeys:
+    """How objects of one class start, and what stands before each field's value."""
+
+    def __init__(self, name: bytes, keys: list[bytes], pairs: bool) -> None:
+        self.name: Final = name
+        self.keys: Final = keys
+        self.pairs: Final = pairs
+
+
+class Writer:
+    """Writes the notation of trees into `out`; with `plain` the reading form, without tags."""
+
+    def __init__(self, out: BytesWriter, plain: bool = False) -> None:
+        self.out: Final = out
+        self.plain: Final = plain
+        self.frames: list[_Frame] = []
+
+    def write(self, tape: Tape, index: i64, buffer: Buffer) -> None:
+        """Write the tree at `index`, whose offsets point into `buffer`."""
+        out = self.out
+        words = tape.words
+        frames: list[_Frame] = []
+        self.frames = frames
+        classes: dict[int, _ClassKeys] = {}
+        i = index
+        end = tape.next(index)
+        while True:
+            while frames:
+                frame = frames[-1]
+                if i < frame.until:
+                    break
+                frames.pop()
+                self._close(frame)
+            if i >= end:
+                return
+            at = i * t.WIDTH
+            head = words[at]
+            if frames:
+                frame = frames[-1]
+                if head & t.HIDDEN != 0:
+                    if head >> t.FORM_SHIFT & t.FORM_MASK and frame.mode == _STRUCT:
+                        self._keep_hint(frame, tape, i)
+                    i = words[at + t.NEXT]
+                    continue
+                buffer = frame.buffer
+                if frame.mode == _KEYED and frame.count & 1 == 0:
+                    self._separate(frame)
+                    self._key(tape, i, buffer)
+                    frame.count += 1
+                    i = words[at + t.NEXT]
+                    continue
+                self._separate(frame)
+                if frame.mode == _STRUCT:
+                    out.write(FIELDS[head >> t.FIELD_SHIFT].key)
+                    if head >> t.FORM_SHIFT & t.FORM_MASK and t.STRUCT < head & t.KIND_MASK < t.NULL:
+                        self._keep_hint(frame, tape, i)
+                elif frame.mode == _FIELDS or frame.mode == _FIELD_PAIRS:
+                    if frame.count < len(frame.keys):
+                        out.write(frame.keys[frame.count])
+                frame.count += 1
+            kind = head & t.KIND_MASK
+            if kind == t.OBJECT:
+                self._open_object(tape, i, buffer, classes)
+                i += 1
+            elif kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP:
+                self._open(tape, i, buffer, head, kind)
+                i += 1
+            else:
+                self._leaf(tape, i, buffer, head, kind)
+                i = words[at + t.NEXT]
+
+    def _separate(self, frame: _Frame) -> None:
+        """What stands before a member: a comma, and the brackets of pairs."""
+        out = self.out
+        mode = frame.mode
+        if mode == _PAIRS:
+            if frame.count & 1:
+                out.write(b", ")
+            else:
+                out.write(b"], [" if frame.count else b"[")
+        elif mode == _FIELD_PAIRS:
+            out.write(b"], [" if frame.count else b"[")
+        elif mode == _KEYED and frame.count & 1:
+            out.write(b": ")
+        elif frame.count or mode == _FIELDS:
+            out.write(b", ")
+
+    def _close(self, frame: _Frame) -> None:
+        out = self.out
+        if frame.count and (frame.mode == _PAIRS or frame.mode == _FIELD_PAIRS):
+            out.write(b"]")
+        elif frame.mode == _KEYED and frame.count & 1:
+            out.write(b": null")
+        if frame.hints is not None and not self.plain:
+            out.write(b', "$wire": ' if frame.count else b'"$wire": ')
+            out.write(dumps(frame.hints).encode())
+        out.write(frame.closer)
+
+    def _keep_hint(self, frame: _Frame, tape: Tape, index: i64) -> None:
+        """Keep a plain member's wire form for the `$wire` of its message or entry."""
+        if frame.hints is None:
+            frame.hints = {}
+        node = Node(tape, index, frame.buffer)
+        frame.hints[node.field.name] = node.wire
+
+    def _open(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64) -> None:
+        out = self.out
+        until = tape.next(index)
+        if head & t.EMBEDDED:
+            buffer = tape.buffers[tape.number(index)]
+        if kind == t.STRUCT:
+            out.write(b"{")
+            frame = _Frame(_STRUCT, until, buffer, b"}", [])
+            form = head >> t.FORM_SHIFT & t.FORM_MASK
+            if form:
+                own = HINTS[form].json(Node(tape, index, buffer))
+                frame.hints = dict(own) if isinstance(own, dict) else {"": own}
+            self.frames.append(frame)
+            return
+        if kind == t.ARRAY:
+            out.write(b"[")
+            self.frames.append(_Frame(_ITEMS, until, buffer, b"]", []))
+            return
+        tagged = False
+        if not self.plain:
+            tagged = self._open_tags(tape, index, buffer, head, kind)
+        if kind == t.LIST:
+            if tagged:
+                out.write(b'"$list": ')
+            out.write(b"[")
+            self.frames.append(_Frame(_ITEMS, until, buffer, b"]}" if tagged else b"]", []))
+            return
+        keyed = self._keyed(tape, index, buffer)
+        if not keyed and not tagged and not self.plain:
+            out.write(b"{")
+            tagged = True
+        if tagged:
+            out.write(b'"$map": ')
+        out.write(b"{" if keyed else b"[")
+        closer = b"}" if keyed else b"]"
+        self.frames.append(_Frame(_KEYED if keyed else _PAIRS, until, buffer, closer + b"}" if tagged else closer, []))
+
+    def _open_tags(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64) -> bool:
+        """Write the opening brace and `$type`, `$id`, `$wire` of a list or map that has any of them."""
+        out = self.out
+        form = head >> t.FORM_SHIFT & t.FORM_MASK
+        type_json = b""
+        first = index + 1
+        if first < tape.next(index) and tape.kind(first) == t.TYPE:
+            type_json = _type_json(tape, first, buffer)
+        if not type_json and not form and head & t.REFERRED == 0:
+            return False
+        out.write(b"{")
+        if type_json:
+            out.write(b'"$type": ')
+            out.write(type_json)
+            out.write(b", ")
+        if head & t.REFERRED:
+            out.write(b'"$id": ')
+            write_int(out, tape.number(index))
+            out.write(b", ")
+        if form:
+            out.write(b'"$wire": ')
+            out.write(dumps(HINTS[form].json(Node(tape, index, buffer))).encode())
+            out.write(b", ")
+        return True
+
+    def _keyed(self, tape: Tape, index: i64, buffer: Buffer) -> bool:
+        """True where a map's keys can be the keys of a JSON object."""
+        end = tape.next(index)
+        i = index + 1
+        is_key = True
+        seen: set[bytes] = set()
+        keys: i64 = 0
+        while i < end:
+            head = tape.head(i)
+            if head & t.HIDDEN == 0:
+                if is_key:
+                    kind = head & t.KIND_MASK
+                    if self.plain:
+                        if kind == t.LIST or kind == t.MAP or kind == t.OBJECT or kind == t.REMOTE:
+                            return False
+                    else:
+                        if kind != t.STRING and kind != t.STRING16:
+                            return False
+                        if head >> t.FORM_SHIFT & t.FORM_MASK:
+                            return False
+                        number = tape.number(i)
+                        content = buffer.data[number : tape.end(i)] if number >= 0 else Node(tape, i, buffer).content
+                        if content.startswith(b"$"):
+                            return False
+                        if head & t.SIMPLE == 0 and _text_of(content, kind) is None:
+                            return False
+                        seen.add(content)
+                    keys += 1
+                is_key = not is_key
+            i = tape.next(i)
+        return self.plain or len(seen) == keys
+
+    def _key(self, tape: Tape, index: i64, buffer: Buffer) -> None:
+        """Write a map's key as the key of a JSON object."""
+        head = tape.head(index)
+        kind = head & t.KIND_MASK
+        if kind == t.STRING or kind == t.STRING16:
+            self._leaf(tape, index, buffer, head, kind)
+            return
+        inner = BytesWriter()
+        Writer(inner, True)._leaf(tape, index, buffer, head, kind)
+        text = inner.getvalue()
+        self.out.write(text if text.startswith(b'"') else quoted(text.decode()))
+
+    def _open_object(self, tape: Tape, index: i64, buffer: Buffer, classes: dict[int, _ClassKeys]) -> None:
+        out = self.out
+        head = tape.head(index)
+        number = tape.number(index)
+        class_index = number & t.LOW_HALF
+        keys = classes.get(class_index)
+        if keys is None:
+            keys = _class_keys(tape, class_index, buffer)
+            classes[class_index] = keys
+        out.write(b'{"$class": ')
+        out.write(keys.name)
+        if not self.plain:
+            if head & t.REFERRED:
+                out.write(b', "$id": ')
+                write_int(out, number >> 32)
+            form = head >> t.FORM_SHIFT & t.FORM_MASK
+            if form:
+                out.write(b', "$wire": ')
+                out.write(dumps(HINTS[form].json(Node(tape, index, buffer))).encode())
+        until = tape.next(index)
+        if keys.pairs:
+            out.write(b', "$fields": [')
+            self.frames.append(_Frame(_FIELD_PAIRS, until, buffer, b"]}", keys.keys))
+        else:
+            frame = _Frame(_FIELDS, until, buffer, b"}", keys.keys)
+            self.frames.append(frame)
+
+    def _leaf(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64) -> None:
+        """Write a node without members."""
+        out = self.out
+        number = tape.number(index)
+        form = head >> t.FORM_SHIFT & t.FORM_MASK
+        if kind < t.NULL:
+            self._plain_leaf(tape, index, buffer, head, kind, number)
+            return
+        if kind == t.REF:
+            out.write(b'{"$ref": ')
+            write_int(out, Node(tape, index, buffer).reference)
+            if form and not self.plain:
+                self._tag_wire(tape, index, buffer, form)
+            out.write(b"}")
+            return
+        if kind == t.REMOTE:
+            self._remote(tape, index, buffer, form)
+            return
+        if self.plain:
+            self._untagged(tape, index, buffer, head, kind, number)
+            return
+        if form == 0:
+            if kind == t.STRING or kind == t.STRING16:
+                self._string(tape, index, buffer, head, kind, number)
+                return
+            if kind == t.NULL or kind == t.BOOL or kind == t.INT or (kind == t.INT32 and fits32(number)):
+                self._untagged(tape, index, buffer, head, kind, number)
+                return
+            if kind == t.DOUBLE and not_finite(number) is None:
+                self._untagged(tape, index, buffer, head, kind, number)
+                return
+        out.write(b"{")
+        if kind == t.DOUBLE:
+            out.write(b'"$double": ')
+            self._untagged(tape, index, buffer, head, kind, number)
+            if form == 0 and number & 0x7FFFFFFFFFFFFFFF > 0x7FF0000000000000 and number != PLAIN_NAN:
+                out.write(b', "$wire": "')
+                out.write(f"{int(number) & 0xFFFFFFFFFFFFFFFF:016x}".encode())
+                out.write(b'"')
+        elif kind == t.FLOAT32:
+            out.write(b'"$float32": ')
+            self._untagged(tape, index, buffer, head, kind, number)
+            if form == 0 and number & 0x7FFFFFFF > 0x7F800000 and number != PLAIN_SINGLE_NAN:
+                out.write(b', "$wire": "')
+                out.write(f"{int(number) & 0xFFFFFFFF:08x}".encode())
+                out.write(b'"')
+        elif kind == t.STRING or kind == t.STRING16:
+            content = Node(tape, index, buffer).content
+            text = _text_of(content, kind)
+            if text is None:
+                out.write(b'"$raw": "')
+                out.write(content.hex().encode())
+                out.write(b'"')
+            else:
+                out.write(b'"$string": ')
+                out.write(quoted(text))
+        else:
+            out.write(b'"')
+            out.write(_tag_of(kind))
+            out.write(b'": ')
+            self._untagged(tape, index, buffer, head, kind, number)
+        if form:
+            self._tag_wire(tape, index, buffer, form)
+        out.write(b"}")
+
+    def _tag_wire(self, tape: Tape, index: i64, buffer: Buffer, form: i64) -> None:
+        self.out.write(b', "$wire": ')
+        self.out.write(dumps(HINTS[form].json(Node(tape, index, buffer))).encode())
+
+    def _plain_leaf(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64, number: i64) -> None:
+        """Write a member of the message's own layout."""
+        out = self.out
+        if kind == t.INTEGER:
+            write_int(out, number)
+        elif kind == t.NAMED:
+            names = FIELDS[head >> t.FIELD_SHIFT].names
+            name = None if names is None else names.get(number)
+            if name is None:
+                write_int(out, number)
+            else:
+                out.write(quoted(name))
+        elif kind == t.TEXT:
+            self._string(tape, index, buffer, head, t.STRING, number)
+        elif kind == t.HEX:
+            out.write(b'"')
+            out.write(Node(tape, index, buffer).content.hex().encode())
+            out.write(b'"')
+        elif kind == t.UNSIGNED:
+            out.write(str(int(number) & 0xFFFFFFFFFFFFFFFF).encode())
+        elif kind == t.BOOLEAN:
+            out.write(b"true" if number else b"false")
+        elif kind == t.COMPUTED:
+            render = FIELDS[head >> t.FIELD_SHIFT].render
+            out.write(b"null" if render is None else dumps(render(Node(tape, index, buffer))).encode())
+        elif kind == t.FAULT:
+            fault = tape.faults[number]
+            out.write(fault_json(fault.code, fault.offset, fault.text))
+        else:
+            out.write(b"null")
+
+    def _string(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64, number: i64) -> None:
+        """Write a string, or its bytes where they are no text."""
+        out = self.out
+        if head & t.SIMPLE:
+            out.write(b'"')
+            out.write(buffer.data[number : tape.end(index)])
+            out.write(b'"')
+            return
+        content = buffer.data[number : tape.end(index)] if number >= 0 else Node(tape, index, buffer).content
+        text = _text_of(content, kind)
+        if text is None:
+            raw = content.hex().encode()
+            out.write(b'"' + raw + b'"' if self.plain else b'{"$raw": "' + raw + b'"}')
+        else:
+            out.write(quoted(text))
+
+    def _remote(self, tape: Tape, index: i64, buffer: Buffer, form: i64) -> None:
+        out = self.out
+        out.write(b'{"$remote": ')
+        first = index + 1
+        end = tape.next(index)
+        type_json = b""
+        if first < end and tape.kind(first) == t.TYPE:
+            type_json = _type_json(tape, first, buffer)
+            first = tape.next(first)
+        out.write(type_json or b"null")
+        while first < end and tape.kind(first) != t.STRING16:
+            first = tape.next(first)
+        if first < end:
+            out.write(b', "url": ')
+            self._leaf(tape, first, buffer, tape.head(first), t.STRING16)
+        if form and not self.plain:
+            self._tag_wire(tape, index, buffer, form)
+        out.write(b"}")
+
+    def _untagged(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64, number: i64) -> None:
+        """Write a value without its tag."""
+        out = self.out
+        if kind == t.NULL:
+            out.write(b"null")
+        elif kind == t.BOOL:
+            out.write(b"true" if number else b"false")
+        elif t.VAR_UINT <= kind <= t.UINT64:
+            out.write(str(int(number) & 0xFFFFFFFFFFFFFFFF).encode())
+        elif kind == t.DOUBLE:
+            special = not_finite(number)
+            out.write(repr(double_of(number)).encode() if special is None else quoted(special))
+        elif kind == t.FLOAT32:
+            value = single_of(number)
+            if number & 0x7F800000 == 0x7F800000:
+                out.write(b'"NaN"' if value != value else b'"Infinity"' if value > 0 else b'"-Infinity"')
+            else:
+                out.write(repr(value).encode())
+        elif kind == t.STRING or kind == t.STRING16 or kind == t.XML:
+            self._string(tape, index, buffer, head, kind, number)
+        elif kind == t.BYTES:
+            out.write(b'"')
+            out.write(Node(tape, index, buffer).content.hex().encode())
+            out.write(b'"')
+        elif kind == t.DATE:
+            if FIRST_MILLISECOND <= number <= LAST_MILLISECOND:
+                out.write(b'"' + date_text(number).encode() + b'"')
+            else:
+                write_int(out, number)
+        else:
+            write_int(out, number)
+
+
+def fits32(number: i64) -> bool:
+    """True for a number that 32 signed bits hold."""
+    return -0x80000000 <= number <= 0x7FFFFFFF
+
+
+def not_finite(bits: i64) -> str | None:
+    """The notation's word for a double that is no number; None for the others."""
+    if bits & 0x7FF0000000000000 != 0x7FF0000000000000:
+        return None
+    if bits & 0x000FFFFFFFFFFFFF:
+        return "NaN"
+    return "-Infinity" if bits < 0 else "Infinity"
+
+
+def _tag_of(kind: i64) -> bytes:
+    if kind == t.NULL:
+        return b"$null"
+    if kind == t.BOOL:
+        return b"$bool"
+    if kind == t.INT:
+        return b"$int"
+    if kind == t.INT32:
+        return b"$int32"
+    if kind == t.BYTES:
+        return b"$bytes"
+    if kind == t.DATE:
+        return b"$date"
+    if kind == t.XML:
+        return b"$xml"
+    return TAGS[kind].encode()
+
+
+def _text_of(content: bytes, kind: i64) -> str | None:
+    return utf8(content) if kind == t.STRING else utf16_text(content)
+
+
+def _type_json(tape: Tape, index: i64, buffer: Buffer) -> bytes:
+    """The JSON of a TYPE node's text; empty for an empty or undefined type."""
+    defined = tape.number(index)
+    if defined < 0:
+        return b""
+    node = Node(tape, defined + 1, buffer)
+    content = node.content
+    if not content:
+        return b""
+    text = _text_of(content, node.kind)
+    return b'{"$raw": "' + content.hex().encode() + b'"}' if text is None else quoted(text)
+
+
+def _class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
+    name = b'""'
+    texts: list[bytes] = []
+    plain = True
+    first = True
+    end = tape.next(index)
+    i = index + 1
+    while i < end:
+        kind = tape.kind(i)
+        if kind == t.TEXT or kind == t.STRING or kind == t.STRING16:
+            content = Node(tape, i, buffer).content
+            text = _text_of(content, t.STRING if kind == t.TEXT else kind)
+            if text is None:
+                as_json = b'{"$raw": "' + content.hex().encode() + b'"}'
+                plain = plain and first
+            else:
+                as_json = quoted(text)
+                if not first and text.startswith("$"):
+                    plain = False
+            if first:
+                name = as_json
+                first = False
+            else:
+                texts.append(as_json)
+        i = tape.next(i)
+    if len(set(texts)) != len(texts):
+        plain = False
+    if not plain:
+        return _ClassKeys(name, [text + b", " for text in texts], True)
+    return _ClassKeys(name, [text + b": " for text in texts], False)
+
+
+def write_int(out: BytesWriter, number: i64) -> None:
+    """Write a decimal integer."""
+    if 0 <= number < 10:
+        out.append(48 + number)
+    else:
+        out.write(str(number).encode())
+
+
+def quoted(text: str) -> bytes:
+    """A JSON string, in UTF-8; a lone surrogate as its escape."""
+    return _escape_surrogates(json.dumps(text, ensure_ascii=False)).encode()
+
+
+def _escape_surrogates(text: str) -> str:
+    if text.isascii() or _SURROGATE.search(text) is None:
+        return text
+    return _SURROGATE.sub(_surrogate_escape, text)
+
+
+def _surrogate_escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+def fault_json(code: str, offset: int, text: str) -> bytes:
+    """The JSON of an error or a note."""
+    return b'{"code": "%b", "offset": %d, "text": %b}' % (code.encode(), offset, quoted(text))
+
+
+def date_text(milliseconds: int) -> str:
+    """ISO 8601 in UTC of milliseconds since 1970, in years 1 to 9999."""
+    moment = EPOCH + timedelta(milliseconds=milliseconds)
+    # isoformat, not strftime: that does not pad years below 1000 on every platform
+    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
+def tree_json(tape: Tape, plain: bool = False) -> bytes:
+    """The JSON, in UTF-8, of a tape's root."""
+    out = BytesWriter()
+    Writer(out, plain).write(tape, 0, tape.buffers[0])
+    return out.getvalue()
+
+
+# --- JSON text and Python objects ---------------------------------------------------------------------
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+
+
+def dumps(value: Json) -> str:
+    """JSON text on one line, of any nesting; lone surrogates as escapes."""
+    try:
+        return _escape_surrogates(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except RecursionError:
+        return _deep_dumps(value)
+
+
+def _deep_dumps(value: Json) -> str:
+    parts: list[str] = []
+    # each entry is text to write, or a value to take apart
+    work: list[tuple[bool, Json]] = [(False, value)]
+    while work:
+        done, item = work.pop()
+        if done and isinstance(item, str):
+            parts.append(item)
+        elif isinstance(item, dict):
+            opened = "{"
+            entries: list[tuple[bool, Json]] = []
+            for key, member in item.items():
+                entries.append((True, opened + dumps(key) + ": "))
+                entries.append((False, member))
+                opened = ", "
+            entries.append((True, "}" if item else "{}"))
+            work.extend(reversed(entries))
+        elif isinstance(item, list):
+            opened = "["
+            entries = []
+            for member in item:
+                entries.append((True, opened))
+                entries.append((False, member))
+                opened = ", "
+            entries.append((True, "]" if item else "[]"))
+            work.extend(reversed(entries))
+        else:
+            parts.append(_escape_surrogates(json.dumps(item, ensure_ascii=False, allow_nan=False)))
+    return "".join(parts)
+
+
+class JsonTextError(ValueError):
+    """Text that is not JSON: what was expected, and where (line and column from 1, offset from 0)."""
+
+    def __init__(self, text: str, line: int, column: int, offset: int) -> None:
+        super().__init__(text, line, column, offset)
+        self.text = text
+        self.line = line
+        self.column = column
+        self.offset = offset
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: {self.text}"
+
+    def __reduce__(self) -> tuple[type["JsonTextError"], tuple[str, int, int, int]]:
+        return (JsonTextError, (self.text, self.line, self.column, self.offset))
+
+
+def loads(text: str) -> Json:
+    """The Python objects of one JSON text, of any nesting. Raises JsonTextError."""
+    try:
+        value: Json = json.loads(text, parse_constant=_no_constant)
+        return value
+    except RecursionError:
+        value, place = _deep_loads(text, 0)
+        rest = _skip_space(text, place)
+        if rest < len(text):
+            raise _json_error(text, rest, "expected the end of the text") from None
+        return value
+    except json.JSONDecodeError as error:
+        raise JsonTextError(_json_sentence(error.msg), error.lineno, error.colno, error.pos) from None
+    except ValueError as error:  # an integer of more digits than Python converts, or NaN
+        raise JsonTextError(str(error), 1, 1, 0) from None
+
+
+def _json_sentence(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def _no_constant(word: str) -> Json:
+    raise ValueError(f'{word} is no JSON number; the notation has {{"$double": "NaN"}} and the like')
+
+
+def _json_error(text: str, at: int, message: str) -> JsonTextError:
+    line = text.count("\n", 0, at) + 1
+    return JsonTextError(message, line, at - text.rfind("\n", 0, at), at)
+
+
+def _skip_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return at if match is None else match.end()
+
+
+_SCALARS: Final = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _deep_loads(text: str, at: int) -> tuple[Json, int]:
+    """Parse one value without recursion: what json.loads refuses for its nesting."""
+    stack: list[Json] = []
+    keys: list[str | None] = []
+    while True:
+        at = _skip_space(text, at)
+        opening = text[at : at + 1]
+        value: Json
+        if opening == "{":
+            after = _skip_space(text, at + 1)
+            if text[after : after + 1] != "}":
+                key, at = _deep_key(text, after)
+                stack.append({})
+                keys.append(key)
+                continue
+            value, at = {}, after + 1
+        elif opening == "[":
+            after = _skip_space(text, at + 1)
+            if text[after : after + 1] != "]":
+                stack.append([])
+                keys.append(None)
+                at = after
+                continue
+            value, at = [], after + 1
+        else:
+            value, at = _scalar(text, at)
+        while stack:
+            into = stack[-1]
+            key_now = keys[-1]
+            closing = "]"
+            if isinstance(into, dict) and key_now is not None:
+                into[key_now] = value
+                closing = "}"
+            elif isinstance(into, list):
+                into.append(value)
+            at = _skip_space(text, at)
+            mark = text[at : at + 1]
+            if mark == ",":
+                at = _skip_space(text, at + 1)
+                if closing == "}":
+                    keys[-1], at = _deep_key(text, at)
+                break
+            if mark != closing:
+                raise _json_error(text, at, f"expected ',' or '{closing}'")
+            at += 1
+            value = stack.pop()
+            keys.pop()
+        else:
+            return value, at
+
+
+def _deep_key(text: str, at: int) -> tuple[str, int]:
+    if text[at : at + 1] != '"':
+        raise _json_error(text, at, "expected a property name in double quotes")
+    key, at = _scalar(text, at)
+    at = _skip_space(text, at)
+    if text[at : at + 1] != ":":
+        raise _json_error(text, at, "expected ':'")
+    return str(key), at + 1
+
+
+def _scalar(text: str, at: int) -> tuple[Json, int]:
+    try:
+        value, end = _SCALARS.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        raise _json_error(text, error.pos, _json_sentence(error.msg)) from None
+    except ValueError as error:
+        raise _json_error(text, at, str(error)) from None
+    return value, int(end)

@@ -1,0 +1,246 @@
+"""The tape: what decoding writes, and all that formatters, the notation and views read.
+
+A decoded message is a row of *nodes* in stream order, each `WIDTH` 64-bit integers in one native vector:
+
+| word | meaning |
+|---|---|
+| `HEAD` | kind, flags, wire form and field, packed as below |
+| `START`, `END` | span of bytes [start, end) in the node's buffer |
+| `NEXT` | index of the first node behind this node's subtree |
+| `NUMBER` | one number whose meaning the kind gives |
+
+A node's children are the nodes between it and its `NEXT`; an index counts nodes, not words. There is no
+object for a node: a view of one is made when somebody looks at it (node.py).
+
+`HEAD` packs, from the lowest bit: kind (8 bits), flags (8), wire form (16; 0 is the protocol's usual
+one, others are handed out by `node.hint`), field (31; 0 is none, others by `node.field`).
+"""
+
+from bisect import bisect_right
+from typing import Final
+
+from librt.vecs import append, vec
+from mypy_extensions import i64
+
+from wirelens.codecs.codes import Note
+
+WIDTH: Final = 5
+HEAD: Final = 0
+START: Final = 1
+END: Final = 2
+NEXT: Final = 3
+NUMBER: Final = 4
+
+# Kinds of plain fields: what the parts of a message's own layout are.
+STRUCT: Final = 1  # named members; number: the buffer of its content if EMBEDDED
+ARRAY: Final = 2  # items in order; number as for STRUCT
+INTEGER: Final = 3  # number: signed 64-bit
+UNSIGNED: Final = 4  # number: unsigned 64-bit as two's complement
+BOOLEAN: Final = 5  # number: 0 or 1
+NAMED: Final = 6  # number, shown by the name that the field's table has for it
+TEXT: Final = 7  # UTF-8; number: where the content starts, up to END
+HEX: Final = 8  # bytes shown as hex; number as for TEXT
+COMPUTED: Final = 9  # shown as the field's `render` says
+ABSENT: Final = 10  # null in place of a field's value
+FAULT: Final = 11  # an error inside a good message; number: index into `Tape.faults`
+
+# Kinds of values: what a sender's own data is made of (Hessian values, ESNP Var).
+NULL: Final = 16
+BOOL: Final = 17  # number: 0 or 1
+INT: Final = 18  # Hessian int, 32-bit: the plain integer of the notation
+LONG: Final = 19  # Hessian long
+INT8: Final = 20
+INT16: Final = 21
+INT64: Final = 22
+VAR_INT: Final = 23  # ESNP tag Int, which is not Int32's
+VAR_UINT: Final = 24
+UINT8: Final = 25
+UINT16: Final = 26
+UINT32: Final = 27
+UINT64: Final = 28  # as the other unsigned kinds, two's complement where it takes 64 bits
+INT32: Final = 29  # ESNP Int32, the plain integer of the notation too
+DOUBLE: Final = 32  # number: the 64 bits of the IEEE 754 double
+FLOAT32: Final = 33  # number: the 32 bits of the IEEE 754 single
+STRING: Final = 34  # UTF-8; number: where the content starts
+STRING16: Final = 35  # UTF-16 units, each in UTF-8 by itself (CESU-8); number: content, or -1: CHUNK children
+BYTES: Final = 36  # number: content, or -1: CHUNK children
+DATE: Final = 37  # number: milliseconds since 1970-01-01 UTC
+LIST: Final = 40  # number: its reference number, or -1; children: TYPE?, hidden parts, items
+MAP: Final = 41  # number: its reference number, or -1; children: TYPE?, hidden parts, key, value, ...
+OBJECT: Final = 42  # number: see `object_number`; children: the fields' values, in the class's order
+REF: Final = 43  # number: see `reference_number`
+XML: Final = 44  # as STRING16
+REMOTE: Final = 45  # children: TYPE?, STRING16 (the URL)
+
+# Parts that show in no JSON: names and pieces that others refer to. They carry the HIDDEN flag.
+TYPE: Final = 48  # number: index of the TYPE that holds the text as its child (itself, or an earlier one), -1: none
+CLASS: Final = 49  # a class definition; children: name, then the fields' names (text kinds)
+CHUNK: Final = 50  # one piece of a string or of bytes; number: content
+LENGTH: Final = 51  # number: a declared length
+MARK: Final = 52  # any other byte or length of the layout: tags, ends, sizes
+
+# Flags in HEAD.
+HIDDEN: Final = 1 << 8  # on the wire and in hex views, not in the notation
+REFERRED: Final = 1 << 9  # something refers to this list, map or object
+EMBEDDED: Final = 1 << 10  # content lies in another buffer, `Tape.buffers[number]`
+SIMPLE: Final = 1 << 11  # text in printable ASCII with nothing that JSON escapes
+
+KIND_MASK: Final = 0xFF
+FORM_SHIFT: Final = 16
+FORM_MASK: Final = 0xFFFF
+FIELD_SHIFT: Final = 32
+LOW_HALF: Final = 0xFFFFFFFF
+
+
+class Buffer:
+    """Bytes that nodes' offsets point into, and where these bytes stand in the input.
+
+    `base` is the input offset of `data[0]`. Content put together from pieces (chunks, packets) has
+    `segments`: pairs (position in data, input offset), ascending. Content that was unpacked has no byte
+    of its own in the input: with `collapsed` every position maps to the base.
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        base: i64 = 0,
+        segments: list[tuple[int, int]] | None = None,
+        collapsed: bool = False,
+    ) -> None:
+        self.data: Final = data
+        self.base: Final[i64] = base
+        self.segments: Final = segments
+        self.collapsed: Final = collapsed
+
+    def absolute(self, position: i64) -> i64:
+        """Offset in the input, in bytes, of a position in `data`."""
+        if self.collapsed:
+            return self.base
+        segments = self.segments
+        if not segments:
+            return self.base + position
+        place = max(bisect_right(segments, (int(position), 1 << 62)) - 1, 0)
+        at, offset = segments[place]
+        return offset + (position - at)
+
+
+class Fault:
+    """What did not decode: a code of codes.py, the absolute offset in bytes, and a sentence."""
+
+    def __init__(self, code: str, offset: i64, text: str) -> None:
+        self.code: Final = code
+        self.offset: Final[i64] = offset
+        self.text: Final = text
+
+
+class Tape:
+    """The nodes of one message, with the notes and inner errors met on the way."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.words: vec[i64] = vec[i64]()
+        self.buffers: Final = [buffer]
+        self.notes: Final[list[Note]] = []
+        self.faults: Final[list[Fault]] = []
+
+    def size(self) -> i64:
+        """How many nodes there are; the index that the next one gets."""
+        return len(self.words) // WIDTH
+
+    def leaf(self, head: i64, start: i64, end: i64, number: i64) -> i64:
+        """Write a node without children; its index."""
+        words = self.words
+        index: i64 = len(words) // WIDTH
+        words = append(words, head)
+        words = append(words, start)
+        words = append(words, end)
+        words = append(words, index + 1)
+        words = append(words, number)
+        self.words = words
+        return index
+
+    def open(self, head: i64, start: i64, number: i64) -> i64:
+        """Write a node whose children follow until `close`; its index."""
+        words = self.words
+        index: i64 = len(words) // WIDTH
+        words = append(words, head)
+        words = append(words, start)
+        words = append(words, 0)
+        words = append(words, 0)
+        words = append(words, number)
+        self.words = words
+        return index
+
+    def close(self, index: i64, end: i64) -> None:
+        """End an open node: its bytes end at `end`, its children with the last node written."""
+        words = self.words
+        words[index * WIDTH + END] = end
+        words[index * WIDTH + NEXT] = len(words) // WIDTH
+
+    def close_all(self, end: i64) -> None:
+        """End every node still open, after an error at `end`: what decoded stays a tree."""
+        words = self.words
+        count: i64 = len(words)
+        at: i64 = 0
+        while at < count:
+            if words[at + NEXT] == 0:
+                words[at + NEXT] = count // WIDTH
+                words[at + END] = max(end, words[at + START])
+            at += WIDTH
+
+    def cut(self, size: i64) -> None:
+        """Drop the nodes from index `size` on."""
+        self.words = self.words[: size * WIDTH]
+
+    def head(self, index: i64) -> i64:
+        return self.words[index * WIDTH + HEAD]
+
+    def kind(self, index: i64) -> i64:
+        return self.words[index * WIDTH + HEAD] & KIND_MASK
+
+    def start(self, index: i64) -> i64:
+        return self.words[index * WIDTH + START]
+
+    def end(self, index: i64) -> i64:
+        return self.words[index * WIDTH + END]
+
+    def next(self, index: i64) -> i64:
+        return self.words[index * WIDTH + NEXT]
+
+    def number(self, index: i64) -> i64:
+        return self.words[index * WIDTH + NUMBER]
+
+    def mark(self, index: i64, flags: i64) -> None:
+        """Set bits of a node's HEAD: flags, or a wire form shifted to its place."""
+        self.words[index * WIDTH + HEAD] |= flags
+
+    def set_number(self, index: i64, number: i64) -> None:
+        self.words[index * WIDTH + NUMBER] = number
+
+    def set_form(self, index: i64, form: i64) -> None:
+        """Give a node another wire form (see `node.hint`)."""
+        at = index * WIDTH + HEAD
+        self.words[at] = self.words[at] & ~(FORM_MASK << FORM_SHIFT) | form << FORM_SHIFT
+
+    def fault(self, field_head: i64, at: i64, fault: Fault) -> i64:
+        """Write an inner error as a FAULT node of the given head; its index."""
+        self.faults.append(fault)
+        return self.leaf(field_head, at, at, len(self.faults) - 1)
+
+    def note(self, code: str, position: i64, text: str, buffer: Buffer) -> None:
+        """Keep a note on a position in `buffer`."""
+        self.notes.append(Note(code, buffer.absolute(position), text))
+
+
+def head(kind: i64, field: i64 = 0, form: i64 = 0) -> i64:
+    """Pack a HEAD word; flags are or-ed in by the caller."""
+    return kind | form << FORM_SHIFT | field << FIELD_SHIFT
+
+
+def object_number(class_index: i64, reference: i64) -> i64:
+    """An OBJECT's number: the index of its CLASS node, and its reference number (each below 2^31)."""
+    return class_index | reference << 32
+
+
+def reference_number(reference: i64, target: i64) -> i64:
+    """A REF's number: the wire's own reference number, and the index of the node meant (-1: none)."""
+    return (reference & LOW_HALF) | (target + 1) << 32
