@@ -13,6 +13,7 @@ from mypy_extensions import i64
 from wirelens.codecs import tape as t
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.expect import NOT_FINITE, Path, hex_bytes, number_of, text_bytes
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.tape import Fault, Tape
@@ -820,22 +821,6 @@ def url(root: Node, kind: int = ADDRESS) -> str:
     return said + ("?" + "&".join(query) if query else "")
 
 
-class _Path:
-    """A place in JSON, as a chain; its text is made only for an error."""
-
-    def __init__(self, above: "_Path | None", step: str) -> None:
-        self.above = above
-        self.step = step
-
-    def text(self) -> str:
-        steps: list[str] = []
-        place: _Path | None = self
-        while place is not None:
-            steps.append(place.step)
-            place = place.above
-        return "".join(reversed(steps))
-
-
 class _Encoder:
     """Writes the bodies of entries."""
 
@@ -848,7 +833,7 @@ class _Encoder:
         """Write an entry's body; its type number."""
         if not isinstance(entry, dict):
             raise EncodeError(path, 'expected an object with a "type"')
-        kind = _number_of(entry.get("type"), TYPES, path + ".type", 0, 255)
+        kind = number_of(entry.get("type"), TYPES, path + ".type", 0, 255)
         wire = entry.get("$wire", {})
         if not isinstance(wire, dict):
             raise EncodeError(path + ".$wire", "expected an object: member names to bytes of their varints")
@@ -867,29 +852,29 @@ class _Encoder:
                 raise EncodeError(path, f'{TYPES.get(kind, kind)} needs the member "{name}"')
             self.member(kind, name, entry[name], wire.get(name), f"{path}.{name}")
         if "extra" in entry:
-            self.out.write(_hex(entry["extra"], path + ".extra"))
+            self.out.write(hex_bytes(entry["extra"], path + ".extra"))
         return kind
 
     def member(self, kind: int, name: str, value: Json, wire: Json, path: str) -> None:
         out = self.out
         if name == "data":
-            out.write(_hex(value, path))
+            out.write(hex_bytes(value, path))
         elif name == "text":
-            out.write(_text(value, path))
+            out.write(text_bytes(value, path))
         elif name == "version":
             out.write(_version_bytes(value, path))
         elif name == "kind":
-            out.append(_number_of(value, KINDS, path, 0, 255))
+            out.append(number_of(value, KINDS, path, 0, 255))
         elif name == "flag":
-            self.zigzag(_number_of(value, self.flags, path, -1 << 63, (1 << 63) - 1), wire, path)
+            self.zigzag(number_of(value, self.flags, path, -1 << 63, (1 << 63) - 1), wire, path)
         elif name == "address":
-            self.zigzag(_number_of(value, ADDRESSES, path, -1 << 63, (1 << 63) - 1), wire, path)
+            self.zigzag(number_of(value, ADDRESSES, path, -1 << 63, (1 << 63) - 1), wire, path)
         elif name in ("current", "last", "id"):
-            self.zigzag(_number_of(value, {}, path, -1 << 63, (1 << 63) - 1), wire, path)
+            self.zigzag(number_of(value, {}, path, -1 << 63, (1 << 63) - 1), wire, path)
         elif name == "name" or kind in (ADDRESS, SOURCE_ADDRESS):
-            self.sized(_text(value, path), wire, path)
+            self.sized(text_bytes(value, path), wire, path)
         elif kind in (MESSAGE_ID, SOURCE_MESSAGE_ID):
-            number = _number_of(value, {}, path, 0, (1 << 64) - 1)
+            number = number_of(value, {}, path, 0, (1 << 64) - 1)
             write_i64_be(out, number - (1 << 64) if number >> 63 else number)
         else:
             self.var(value, path)
@@ -919,7 +904,7 @@ class _Encoder:
 
     def var(self, value: Json, path: str) -> None:
         """Write a Var; nested ones by an explicit stack."""
-        work: list[tuple[Json, _Path, bool]] = [(value, _Path(None, path), False)]
+        work: list[tuple[Json, Path, bool]] = [(value, Path(None, path), False)]
         while work:
             item, place, is_key = work.pop()
             if is_key:
@@ -957,42 +942,42 @@ class _Encoder:
                     raise EncodeError(place.text(), "expected an array")
                 self.count(len(item), wire, place)
                 for position in range(len(item) - 1, -1, -1):
-                    work.append((item[position], _Path(place, f"[{position}]"), False))
+                    work.append((item[position], Path(place, f"[{position}]"), False))
             else:
                 self.scalar(tag, item, wire, place.text())
 
-    def count(self, number: int, wire: Json, place: _Path) -> None:
+    def count(self, number: int, wire: Json, place: Path) -> None:
         if self.unsigned:
             self.varint(number, wire, place.text())
         else:
             self.zigzag(number, wire, place.text())
 
-    def map_items(self, item: Json, wire: Json, place: _Path) -> list[tuple[Json, _Path, bool]]:
-        items: list[tuple[Json, _Path, bool]] = []
+    def map_items(self, item: Json, wire: Json, place: Path) -> list[tuple[Json, Path, bool]]:
+        items: list[tuple[Json, Path, bool]] = []
         if isinstance(item, dict):
             self.count(len(item), wire, place)
             for key, value in item.items():
                 items.append((key, place, True))
-                items.append((value, _Path(place, "." + key), False))
+                items.append((value, Path(place, "." + key), False))
         elif isinstance(item, list):
             self.count(len(item), wire, place)
             for position, pair in enumerate(item):
-                step = _Path(place, f"[{position}]")
+                step = Path(place, f"[{position}]")
                 if not isinstance(pair, list) or len(pair) != 2:
                     raise EncodeError(step.text(), "expected a pair [key, value]")
-                items.append((pair[0], _Path(step, "[0]"), True))
-                items.append((pair[1], _Path(step, "[1]"), False))
+                items.append((pair[0], Path(step, "[0]"), True))
+                items.append((pair[1], Path(step, "[1]"), False))
         else:
             raise EncodeError(place.text(), "expected an object, or an array of pairs [key, value]")
         return items
 
-    def key(self, item: Json, place: _Path) -> None:
+    def key(self, item: Json, place: Path) -> None:
         wire: Json = None
         if isinstance(item, dict):
             wire = item.get("$wire")
             if "$string" in item:
                 item = item["$string"]
-        self.sized(_text(item, place.text()), wire, place.text())
+        self.sized(text_bytes(item, place.text()), wire, place.text())
 
     def scalar(self, tag: int, item: Json, wire: Json, path: str) -> None:
         out = self.out
@@ -1005,35 +990,35 @@ class _Encoder:
             if wire is None:
                 out.append(1 if item else 0)
             else:
-                byte = _number_of(wire, {}, path + ".$wire", 0, 255)
+                byte = number_of(wire, {}, path + ".$wire", 0, 255)
                 if (byte != 0) != item:
                     raise EncodeError(path + ".$wire", f"{byte} does not say {'true' if item else 'false'}")
                 out.append(byte)
         elif tag in (13, 14):
             self.real(tag, item, wire, path)
         elif tag == 17:
-            self.sized(_hex(item, path), wire, path)
+            self.sized(hex_bytes(item, path), wire, path)
         elif tag == 24:
-            self.sized(_text(item, path), wire, path)
+            self.sized(text_bytes(item, path), wire, path)
         elif tag == 3:
-            out.append(_number_of(item, {}, path, -128, 127) & 0xFF)
+            out.append(number_of(item, {}, path, -128, 127) & 0xFF)
         elif tag == 8:
-            out.append(_number_of(item, {}, path, 0, 255))
+            out.append(number_of(item, {}, path, 0, 255))
         elif tag in (2, 4, 5, 6):
-            self.zigzag(_number_of(item, {}, path, -1 << 63, (1 << 63) - 1), wire, path)
+            self.zigzag(number_of(item, {}, path, -1 << 63, (1 << 63) - 1), wire, path)
         else:
-            self.varint(_number_of(item, {}, path, 0, (1 << 64) - 1), wire, path)
+            self.varint(number_of(item, {}, path, 0, (1 << 64) - 1), wire, path)
 
     def real(self, tag: int, item: Json, wire: Json, path: str) -> None:
         """Write a Float32 or Float64."""
         digits = 8 if tag == 13 else 16
         if wire is not None:
-            raw = _hex(wire, path + ".$wire")
+            raw = hex_bytes(wire, path + ".$wire")
             if len(raw) * 2 != digits:
                 raise EncodeError(path + ".$wire", f"expected the {digits} hex digits of a NaN")
             self.out.write(raw)
             return
-        number = _SPECIAL.get(item) if isinstance(item, str) else item
+        number = NOT_FINITE.get(item) if isinstance(item, str) else item
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise EncodeError(path, 'expected a number, "NaN", "Infinity" or "-Infinity"')
         try:
@@ -1049,12 +1034,6 @@ class _Encoder:
         except OverflowError:
             raise EncodeError(path, f"{number} is too large for {'Float32' if tag == 13 else 'Float64'}") from None
 
-
-_SPECIAL: Final[dict[str, float]] = {
-    "NaN": float("nan"),
-    "Infinity": float("inf"),
-    "-Infinity": float("-inf"),
-}
 
 _MEMBERS: Final[dict[int, tuple[str, ...]]] = {
     END: (),
@@ -1077,7 +1056,7 @@ _MEMBERS: Final[dict[int, tuple[str, ...]]] = {
 }
 
 
-def _tagged(item: dict[str, Json], place: _Path) -> str:
+def _tagged(item: dict[str, Json], place: Path) -> str:
     """The tag of a tagged value; empty for a plain Map."""
     found = ""
     for key in item:
@@ -1092,41 +1071,6 @@ def _tagged(item: dict[str, Json], place: _Path) -> str:
     if found and len(item) > (2 if "$wire" in item else 1):
         raise EncodeError(place.text(), f"nothing but $wire may stand beside {found}")
     return found
-
-
-def _number_of(value: Json, names: dict[int, str], path: str, low: int, high: int) -> int:
-    """A number, or the name that stands for one."""
-    if isinstance(value, str) and names:
-        for number, name in names.items():
-            if name == value:
-                return number
-        raise EncodeError(path, f"{value!r} is none of {', '.join(names.values())}, nor a number")
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise EncodeError(path, "expected an integer" + (" or a name" if names else ""))
-    if not low <= value <= high:
-        raise EncodeError(path, f"{value} is not in {low} … {high}")
-    return value
-
-
-def _hex(value: Json, path: str) -> bytes:
-    if not isinstance(value, str):
-        raise EncodeError(path, "expected bytes as hex digits")
-    try:
-        return bytes.fromhex(value)
-    except ValueError:
-        raise EncodeError(path, "expected pairs of hex digits") from None
-
-
-def _text(value: Json, path: str) -> bytes:
-    """The UTF-8 of text, or the bytes of {"$raw": hex}."""
-    if isinstance(value, dict) and "$raw" in value:
-        return _hex(value["$raw"], path + ".$raw")
-    if not isinstance(value, str):
-        raise EncodeError(path, "expected text")
-    try:
-        return value.encode()
-    except UnicodeEncodeError:
-        raise EncodeError(path, "a lone surrogate has no UTF-8; bytes go in $raw") from None
 
 
 def _version_bytes(value: Json, path: str) -> bytes:

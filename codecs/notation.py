@@ -23,7 +23,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_MILLISECOND: Final = -62135596800000  # 0001-01-01T00:00:00.000Z
 LAST_MILLISECOND: Final = 253402300799999  # 9999-12-31T23:59:59.999Z
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
 class EncodeError(ValueError):
