@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 
-if sys.version_info < (3, 11):  # any Python 3 gets as far as this
+if sys.version_info < (3, 11):  # any Python from 3.6 on reads this file as far as here
     for newer in ("python3.13", "python3.12", "python3.11"):
         if shutil.which(newer):
             os.execvp(newer, [newer, *sys.argv])
@@ -47,23 +47,19 @@ JAVA = 17  # the oldest that Spark 4 runs on
 
 
 def main(arguments: list[str]) -> int:
-    match arguments:
-        case ["demo"]:
-            return demo()
-        case ["run", *rest]:
-            return wirelens(rest)
-        case ["test", *rest]:
-            return test(rest)
-        case ["lint"]:
-            return lint()
-        case ["types"]:
-            return types()
-        case [] | ["-h" | "--help" | "help"]:
-            print(__doc__)
-            return 0
-        case _:
-            print(__doc__, file=sys.stderr)
-            return 2
+    verb, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
+    if verb in ("-h", "--help"):
+        print(__doc__)
+        return 0
+    if verb == "run":
+        return wirelens(rest)
+    if verb == "test":
+        return test(rest)
+    plain = {"demo": demo, "lint": lint, "types": types}
+    if verb in plain and not rest:
+        return plain[verb]()
+    print(__doc__, file=sys.stderr)
+    return 2
 
 
 # ---- what it can do
@@ -93,7 +89,7 @@ def test(arguments: list[str]) -> int:
     status = 0
     for form in forms[wish or "both"]:
         if form == "compiled" and not is_compiled():
-            say("no compiled form to test: no C compiler, or it failed (WIRELENS_PURE=0 shows how)")
+            say("no compiled form to test: no C compiler, or compiling failed (WIRELENS_PURE=0 shows how)")
             continue
         say(f"testing the {form} form")
         path = os.environ.get("PYTHONPATH", "")
@@ -259,10 +255,10 @@ def spark() -> list[str]:
 def has_java() -> bool:
     home = os.environ.get("JAVA_HOME")
     for java in (Path(home, "bin", "java") if home else None, shutil.which("java")):
-        if java and (said := output_of([str(java), "-version"])):
-            found = re.search(r'version "(?:1\.)?(\d+)', said)
-            if found and int(found[1]) >= JAVA:
-                return True
+        said = output_of([str(java), "-version"]) if java else None
+        found = re.search(r'version "(?:1\.)?(\d+)', said or "")
+        if found and int(found[1]) >= JAVA:
+            return True
     return False
 
 
@@ -279,7 +275,8 @@ def run(command: Command, cwd: Path = ROOT, env: dict[str, str] | None = None) -
 
 
 def must(command: Command, env: dict[str, str] | None = None) -> None:
-    if status := run(command, env=env):
+    status = run(command, env=env)
+    if status:
         say(f"this failed with status {status}: {shlex.join(map(str, command))}")
         sys.exit(1)
 
