@@ -147,7 +147,12 @@ class Decoder:
             try:
                 codec.decode(cursor, tape, final)
             except DecodeError as error:
-                if error.needed and not final and end - start < MAX_MESSAGE and error.needed - start <= MAX_MESSAGE:
+                if (
+                    error.needed
+                    and not final
+                    and end - start < MAX_MESSAGE
+                    and error.needed - start <= MAX_MESSAGE
+                ):
                     self._wanted = error.needed
                     return
                 tape.close_all(min(cursor.pos, end))
@@ -174,4 +179,6 @@ class Decoder:
 
     def _failed(self, codec: Codec, tape: Tape, error: DecodeError, start: i64, end: i64) -> Record:
         raw = self._data[start:end]
-        return Record(codec, int(self._base + start), int(end - start), tape if tape.size() else None, error, raw)
+        return Record(
+            codec, int(self._base + start), int(end - start), tape if tape.size() else None, error, raw
+        )

@@ -87,7 +87,11 @@ def record_from_json(obj: Json) -> Record:
         said = obj.get("error")
         fault = said if isinstance(said, dict) else {}
         at = fault.get("offset", offset)
-        error = DecodeError(str(fault.get("code", "bad-value")), at if isinstance(at, int) else offset, str(fault.get("text", "")))
+        error = DecodeError(
+            str(fault.get("code", "bad-value")),
+            at if isinstance(at, int) else offset,
+            str(fault.get("text", "")),
+        )
         codec = None if name == UNKNOWN else registry.get(name)
         return Record(codec, offset, len(data), None, error, data)
     records = decode(data, name)

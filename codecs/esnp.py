@@ -264,7 +264,9 @@ class _Body:
 
     def check_width(self, start: i64, number: i64, width: i64, what: str) -> None:
         if width < 64 and not -1 << (width - 1) <= number < 1 << (width - 1):
-            self.tape.note("wide-varint", start, f"{what} takes more than {width} bits: {number}", self.cursor.buffer)
+            self.tape.note(
+                "wide-varint", start, f"{what} takes more than {width} bits: {number}", self.cursor.buffer
+            )
 
     def text(self, head: i64, what: str) -> None:
         """A LenString as a plain member."""
@@ -335,7 +337,7 @@ class _Body:
                     raise cursor.error(
                         "bad-length",
                         start + 1,
-                        f"a count of {count} {'entries' if tag == 21 else 'values'} does not fit in the {cursor.left()} bytes left",
+                        f"a count of {count} does not fit in the {cursor.left()} bytes left",
                     )
                 head = place | (t.MAP if tag == 21 else t.LIST)
                 if overlong:
@@ -395,11 +397,15 @@ class _Body:
         self.tape.leaf(head, start, cursor.pos, number)
         if zigzag:
             if tag != 6:
-                self.check_width(start, number, 16 if tag == 4 else 32, "an Int16" if tag == 4 else "an Int32")
+                self.check_width(
+                    start, number, 16 if tag == 4 else 32, "an Int16" if tag == 4 else "an Int32"
+                )
         elif tag != 11:
             width: i64 = 16 if tag == 9 else 32
             if raw < 0 or raw >> width:
-                self.tape.note("wide-varint", start, f"an unsigned integer takes more than {width} bits", cursor.buffer)
+                self.tape.note(
+                    "wide-varint", start, f"an unsigned integer takes more than {width} bits", cursor.buffer
+                )
 
 
 class Esnp(Codec):
@@ -482,7 +488,10 @@ class Esnp(Codec):
                 elif body_seen and not order_noted and kind in HEADER_LINES:
                     order_noted = True
                     tape.note(
-                        "header-after-body", at, f"the header line {TYPES[kind]} comes after a body line", cursor.buffer
+                        "header-after-body",
+                        at,
+                        f"the header line {TYPES[kind]} comes after a body line",
+                        cursor.buffer,
                     )
         tape.close(entries, cursor.pos)
         if unsigned and used:
@@ -626,7 +635,9 @@ class Esnp(Codec):
             if ended:
                 raise EncodeError(path, "nothing may follow END in a message")
             body = BytesWriter()
-            kind = _Encoder(body, counts == "unsigned", LINE_FLAGS if self.lines else FRAME_FLAGS).entry(entry, path)
+            kind = _Encoder(body, counts == "unsigned", LINE_FLAGS if self.lines else FRAME_FLAGS).entry(
+                entry, path
+            )
             size = len(body)
             if size > MAX_SIZE:
                 raise EncodeError(path, f"its body has {size} bytes, {MAX_SIZE} at most")
@@ -776,7 +787,9 @@ def _short_entry(entry: Node, kind: int) -> str:
     if kind == SEQ_NO:
         current = entry.member("current")
         last = entry.member("last")
-        return f"seq {current.number}/{last.number or '?'}" if current is not None and last is not None else ""
+        return (
+            f"seq {current.number}/{last.number or '?'}" if current is not None and last is not None else ""
+        )
     value = entry.member("value")
     if value is None:
         return ""
@@ -838,7 +851,9 @@ class _Encoder:
         if not isinstance(wire, dict):
             raise EncodeError(path + ".$wire", "expected an object: member names to bytes of their varints")
         members = _MEMBERS.get(kind, ("data",))
-        if "data" in entry and (kind not in _MEMBERS or "error" in entry or not any(m in entry for m in members)):
+        if "data" in entry and (
+            kind not in _MEMBERS or "error" in entry or not any(m in entry for m in members)
+        ):
             members = ("data",)
         for name in entry:
             if name not in members and name not in ("type", "extra", "error", "$wire"):
@@ -941,8 +956,10 @@ class _Encoder:
                 if not isinstance(item, list):
                     raise EncodeError(place.text(), "expected an array")
                 self.count(len(item), wire, place)
-                for position in range(len(item) - 1, -1, -1):
-                    work.append((item[position], Path(place, f"[{position}]"), False))
+                work.extend(
+                    (item[position], Path(place, f"[{position}]"), False)
+                    for position in range(len(item) - 1, -1, -1)
+                )
             else:
                 self.scalar(tag, item, wire, place.text())
 
@@ -1032,7 +1049,9 @@ class _Encoder:
             else:
                 write_f64_be(self.out, float(number))
         except OverflowError:
-            raise EncodeError(path, f"{number} is too large for {'Float32' if tag == 13 else 'Float64'}") from None
+            raise EncodeError(
+                path, f"{number} is too large for {'Float32' if tag == 13 else 'Float64'}"
+            ) from None
 
 
 _MEMBERS: Final[dict[int, tuple[str, ...]]] = {
@@ -1064,7 +1083,9 @@ def _tagged(item: dict[str, Json], place: Path) -> str:
             if key == "$wire":
                 continue
             if key not in VAR_TAGS or found:
-                raise EncodeError(place.text(), f"{key} is no tag of an ESNP value here; keys with $ need the form $map")
+                raise EncodeError(
+                    place.text(), f"{key} is no tag of an ESNP value here; keys with $ need the form $map"
+                )
             found = key
     if "$wire" in item and not found:
         raise EncodeError(place.text(), "$wire stands only beside a tag")
@@ -1075,7 +1096,9 @@ def _tagged(item: dict[str, Json], place: Path) -> str:
 
 def _version_bytes(value: Json, path: str) -> bytes:
     parts = value.split(".") if isinstance(value, str) else []
-    if len(parts) != 4 or not all(part.isascii() and part.isdigit() and len(part) <= 3 and int(part) < 256 for part in parts):
+    if len(parts) != 4 or not all(
+        part.isascii() and part.isdigit() and len(part) <= 3 and int(part) < 256 for part in parts
+    ):
         raise EncodeError(path, 'expected four numbers up to 255, as "1.2.3.4"')
     return bytes(int(part) for part in parts)
 

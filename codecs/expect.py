@@ -54,7 +54,9 @@ def only(value: dict[str, Json], names: Iterable[str], path: str) -> None:
     known = sorted(names)
     for name in value:
         if name not in known:
-            raise EncodeError(f"{path}.{name}".removeprefix("."), "no such member here; there are " + ", ".join(known))
+            raise EncodeError(
+                f"{path}.{name}".removeprefix("."), "no such member here; there are " + ", ".join(known)
+            )
 
 
 def number_of(value: Json, names: dict[int, str], path: str, low: int, high: int) -> int:

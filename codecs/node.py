@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from struct import Struct
-from typing import Final, TypeAlias, Union
+from typing import Final, TypeAlias
 
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.tape import Buffer, Fault, Tape
 
-Json: TypeAlias = Union[None, bool, int, float, str, list["Json"], dict[str, "Json"]]
+Json: TypeAlias = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Value: TypeAlias = None | bool | int | float | str | bytes | Fault
 
 _DOUBLE: Final = Struct(">d")
@@ -53,7 +53,9 @@ FIELDS: Final[list[Field]] = [Field("")]
 HINTS: Final[list[Hint]] = [Hint(None, None)]
 
 
-def field(name: str, names: dict[int, str] | None = None, render: Callable[["Node"], Json] | None = None) -> int:
+def field(
+    name: str, names: dict[int, str] | None = None, render: Callable[["Node"], Json] | None = None
+) -> int:
     """Register a member and give its number for `tape.head`; called when a codec module loads."""
     FIELDS.append(Field(name, names, render))
     return len(FIELDS) - 1

@@ -203,7 +203,9 @@ class Writer:
             out.write(b'"$map": ')
         out.write(b"{" if keyed else b"[")
         closer = b"}" if keyed else b"]"
-        self.frames.append(_Frame(_KEYED if keyed else _PAIRS, until, buffer, closer + b"}" if tagged else closer, []))
+        self.frames.append(
+            _Frame(_KEYED if keyed else _PAIRS, until, buffer, closer + b"}" if tagged else closer, [])
+        )
 
     def _open_tags(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64) -> bool:
         """Write the opening brace and `$type`, `$id`, `$wire` of a list or map that has any of them."""
@@ -251,7 +253,11 @@ class Writer:
                         if head >> t.FORM_SHIFT & t.FORM_MASK:
                             return False
                         number = tape.number(i)
-                        content = buffer.data[number : tape.end(i)] if number >= 0 else Node(tape, i, buffer).content
+                        content = (
+                            buffer.data[number : tape.end(i)]
+                            if number >= 0
+                            else Node(tape, i, buffer).content
+                        )
                         if content.startswith(b"$"):
                             return False
                         if head & t.SIMPLE == 0 and _text_of(content, kind) is None:

@@ -73,7 +73,9 @@ XML: Final = 44  # as STRING16
 REMOTE: Final = 45  # children: TYPE?, STRING16 (the URL)
 
 # Parts that show in no JSON: names and pieces that others refer to. They carry the HIDDEN flag.
-TYPE: Final = 48  # number: index of the TYPE that holds the text as its child (itself, or an earlier one), -1: none
+TYPE: Final = (
+    48  # number: index of the TYPE that holds the text as its child (itself, or an earlier one), -1: none
+)
 CLASS: Final = 49  # a class definition; children: name, then the fields' names (text kinds)
 CHUNK: Final = 50  # one piece of a string or of bytes; number: content
 LENGTH: Final = 51  # number: a declared length
