@@ -25,6 +25,18 @@ CODES: Final[dict[str, str]] = {
     "pasted-several": "the text holds several packets or directions, not one run of bytes",
     "pasted-mismatch": "the text is not of the form that was asked for",
     "pasted-limit": "the repeated rows stand for more bytes than are allowed",
+    # captures
+    "unsupported-capture": "a capture file of a kind that is recognised but not read",
+    "no-capture": "no capture file begins like this",
+    "skipped-bytes": "so many bytes behind damage were passed over",
+    "unknown-interface": "a packet of an interface that the section does not describe",
+    "bad-packet": "a header in a packet is cut or cannot be true",
+    "missing-bytes": "bytes of the stream are not in the capture",
+    "snap-length": "the capture cut off the end of a packet",
+    "joined-middle": "the capture does not have the beginning of this stream",
+    "overlap-conflict": "bytes that came again differ; the first were kept",
+    "reset-text": "a TCP reset carries text, which is not of the stream",
+    "capture-limit": "a limit on memory for streams was reached; bytes no longer wait",
 }
 
 

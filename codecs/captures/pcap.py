@@ -1,0 +1,432 @@
+"""pcap files, and what every reader of capture files shares: packets, buffering, notes.
+
+Source: draft-ietf-opsawg-pcap (file header section 4, packet record section 5). The modified record
+headers (Kuznetsov's a1b2cd34, the longer one of ss990915, Nokia's) are recognised by their records.
+"""
+
+from struct import Struct
+from typing import Final
+
+from mypy_extensions import i64
+
+from wirelens.codecs.codes import Note
+
+State = tuple[str, tuple[int, ...], tuple[tuple[int, ...], ...]]
+"""What a reader knows at a record boundary: container, numbers, interfaces. Plain values, so it pickles."""
+
+RECORD_LIMIT: Final = 1 << 20
+"""The most bytes one record may claim, unless the file's own snap length is larger."""
+SNAP_LIMIT: Final = 1 << 24
+"""A snap length beyond this is not believed."""
+NOTES_KEPT: Final = 1000
+"""So many notes are kept; further damage is only counted."""
+RESYNC_RECORDS: Final = 3
+"""So many records in a row have to fit before reading goes on behind damage."""
+RESYNC_SECONDS: Final = 86_400
+"""Records behind damage lie within this time of the last good one."""
+
+MICROSECONDS: Final = 0xA1B2C3D4
+NANOSECONDS: Final = 0xA1B23C4D
+MODIFIED: Final = 0xA1B2CD34
+IXIA_HARDWARE: Final = 0x1C0001AC
+IXIA_SOFTWARE: Final = 0x1C0001AB
+
+USUAL_ETHERTYPES: Final = (
+    b"\x08\0",
+    b"\x86\xdd",
+    b"\x08\x06",
+    b"\x81\0",
+    b"\x88\xa8",
+    b"\x88\x47",
+    b"\x88\x64",
+)
+
+FILE_HEADER: Final = 24
+BILLION: Final = 1_000_000_000
+MILLION: Final = 1_000_000
+
+_LITTLE: Final = Struct("<IIII")
+_BIG: Final = Struct(">IIII")
+
+
+class Packet:
+    """One captured frame.
+
+    number: counts from 1 over the capture. time_us: microseconds since 1970 UTC (0 where the file has
+    none). link_type: the LINKTYPE_ number. interface: its index in the section, 0 in pcap. data: the bytes
+    captured. original_length: bytes the frame had on the wire, as the file claims. file_offset: bytes from
+    the start of the unpacked file to the record's header.
+    """
+
+    __slots__ = (
+        "data",
+        "file_offset",
+        "interface",
+        "link_type",
+        "number",
+        "original_length",
+        "time_us",
+    )
+
+    def __init__(
+        self,
+        number: i64,
+        time_us: i64,
+        link_type: i64,
+        interface: i64,
+        data: bytes,
+        original_length: i64,
+        file_offset: i64,
+    ) -> None:
+        self.number: i64 = number
+        self.time_us: i64 = time_us
+        self.link_type: i64 = link_type
+        self.interface: i64 = interface
+        self.data: bytes = data
+        self.original_length: i64 = original_length
+        self.file_offset: i64 = file_offset
+
+
+class RecordReader:
+    """What the readers of one container share: whole records are taken from chunks of any size.
+
+    A subclass gives `_read`, which takes what it can from the start of `data`. Bytes wait joined only
+    when enough are there for a step, so that tiny chunks cost no quadratic copying. No more than one
+    record (three while searching behind damage) waits.
+    """
+
+    def __init__(self) -> None:
+        self.container: str = ""
+        self.notes: list[Note] = []
+        self.damages: int = 0
+        self.number: i64 = 0
+        self.position: i64 = 0
+        self.searching: bool = False
+        self._data: bytes = b""
+        self._parked: list[bytes] = []
+        self._parked_size: i64 = 0
+        self._need: i64 = 1
+
+    def feed(self, chunk: bytes) -> list[Packet]:
+        """The packets that `chunk` completes."""
+        packets: list[Packet] = []
+        have: i64 = len(self._data) + len(chunk) + self._parked_size
+        if have < self._need:
+            self._parked.append(chunk)
+            self._parked_size += len(chunk)
+            return packets
+        self._advance(self._join(chunk), packets, False)
+        return packets
+
+    def close(self) -> list[Packet]:
+        """The packets left at the end of the input; what remains of a cut record becomes a note."""
+        packets: list[Packet] = []
+        self._advance(self._join(b""), packets, True)
+        rest: i64 = len(self._data)
+        if rest and not self.searching:
+            self.note("truncated", self.position, f"the last {rest} bytes are not a whole record")
+        self.position += rest
+        self._data = b""
+        return packets
+
+    def state(self) -> State:
+        """What another reader needs to go on at `position`."""
+        return (self.container, (), ())
+
+    def note(self, code: str, offset: i64, text: str) -> None:
+        self.damages += 1
+        if len(self.notes) < NOTES_KEPT:
+            self.notes.append(Note(code, offset, text))
+
+    def _join(self, chunk: bytes) -> bytes:
+        if self._parked:
+            parts = [self._data, *self._parked, chunk]
+            self._parked = []
+            self._parked_size = 0
+            return b"".join(parts)
+        if self._data:
+            return self._data + chunk
+        return chunk
+
+    def _advance(self, data: bytes, packets: list[Packet], final: bool) -> None:
+        used = self._read(data, packets, final)
+        self._data = data[used:] if used else data
+        self.position += used
+
+    def _read(self, data: bytes, packets: list[Packet], final: bool) -> i64:
+        return 0
+
+
+class PcapReader(RecordReader):
+    """Reads a pcap file, little- or big-endian, in micro- or nanoseconds, with any known record header.
+
+    Files put one behind the other are read on. A record header that cannot be true is a note, and
+    reading goes on where records provably follow one another again.
+    """
+
+    def __init__(self, state: State | None = None, position: int = 0) -> None:
+        super().__init__()
+        self.container = "pcap"
+        self.position = position
+        self._started: bool = False
+        self._little: bool = True
+        self._magic: i64 = 0
+        self._nanoseconds: bool = False
+        self._minor: i64 = 4
+        self._header: i64 = 16
+        self._link_type: i64 = 0
+        self._limit: i64 = RECORD_LIMIT
+        self._settled: bool = False
+        self._seconds: i64 = -1
+        self._damage: i64 = 0
+        if state is not None:
+            numbers = state[1]
+            self._started = True
+            self._little = numbers[0] != 0
+            self._magic = numbers[1]
+            self._nanoseconds = numbers[2] != 0
+            self._minor = numbers[3]
+            self._header = numbers[4]
+            self._link_type = numbers[5]
+            self._limit = numbers[6]
+            self._settled = numbers[7] != 0
+            self._seconds = numbers[8]
+            self.number = numbers[9]
+
+    def state(self) -> State:
+        numbers = (
+            int(self._little),
+            int(self._magic),
+            int(self._nanoseconds),
+            int(self._minor),
+            int(self._header),
+            int(self._link_type),
+            int(self._limit),
+            int(self._settled),
+            int(self._seconds),
+            int(self.number),
+        )
+        return ("pcap", numbers, ())
+
+    def _read(self, data: bytes, packets: list[Packet], final: bool) -> i64:
+        position: i64 = 0
+        if not self._started:
+            position = self._read_header(data, 0)
+            if position == 0:
+                return 0
+        while True:
+            if self.searching:
+                position = self._search(data, position, final)
+                if self.searching:
+                    return position
+            if not self._settled:
+                if not self._settle(data, position, final):
+                    return position
+                self._settled = True
+            position = self._records(data, position, packets)
+            if self.searching:
+                continue
+            if self._started:
+                return position
+            following = self._read_header(data, position)
+            if following == position:
+                return position
+            position = following
+
+    def _records(self, data: bytes, position: i64, packets: list[Packet]) -> i64:
+        unpack = _LITTLE.unpack_from if self._little else _BIG.unpack_from
+        size: i64 = len(data)
+        header: i64 = self._header
+        limit: i64 = self._limit
+        base: i64 = self.position
+        number: i64 = self.number
+        link_type: i64 = self._link_type
+        magic: i64 = self._magic
+        nanoseconds = self._nanoseconds
+        old = self._minor < 4
+        modified = header >= 24
+        interface: i64 = 0
+        seconds: i64 = self._seconds
+        self._need = header
+        while position + header <= size:
+            first, fraction, captured, original = unpack(data, position)
+            if old and (self._minor < 3 or captured > original):
+                captured, original = original, captured
+            if first == magic and fraction & 0xFF in (2, 4) and (fraction >> 16) in (2, 4):
+                # a version where the time's fraction should be: another file begins here
+                self._started = False
+                break
+            if captured > limit or fraction >= BILLION:
+                self._fail(base + position, captured, False)
+                break
+            if captured == 0 and first == 0 and fraction == 0 and original == 0:
+                self._fail(base + position, captured, True)
+                break
+            end: i64 = position + header + captured
+            if end > size:
+                self._need = end - position
+                break
+            seconds = first
+            number += 1
+            if modified:
+                interface = data[position + 16] if self._little else data[position + 19]
+            packets.append(
+                Packet(
+                    number,
+                    first * MILLION + (fraction // 1000 if nanoseconds else fraction),
+                    link_type,
+                    interface,
+                    data[position + header : end],
+                    original,
+                    base + position,
+                )
+            )
+            position = end
+        self.number = number
+        self._seconds = seconds
+        return position
+
+    def _read_header(self, data: bytes, position: i64) -> i64:
+        """Position behind the file header, or the same where bytes are wanting."""
+        if len(data) - position < FILE_HEADER:
+            self._need = FILE_HEADER
+            return position
+        self._little = True
+        magic, version, _, _ = _LITTLE.unpack_from(data, position)
+        if magic not in (MICROSECONDS, NANOSECONDS, MODIFIED, IXIA_HARDWARE, IXIA_SOFTWARE):
+            self._little = False
+            magic, version, _, _ = _BIG.unpack_from(data, position)
+            version = version & 0xFFFF
+        else:
+            version = version >> 16
+        ixia = magic in (IXIA_HARDWARE, IXIA_SOFTWARE)
+        length: i64 = FILE_HEADER + 4 if ixia else FILE_HEADER
+        if len(data) - position < length:
+            self._need = length
+            return position
+        unpack = _LITTLE.unpack_from if self._little else _BIG.unpack_from
+        _, _, snap, network = unpack(data, position + 8)
+        self._magic = magic
+        self._minor = version
+        self._nanoseconds = ixia or magic == NANOSECONDS
+        self._link_type = network & 0xFFFF
+        self._limit = snap if RECORD_LIMIT < snap <= SNAP_LIMIT else RECORD_LIMIT
+        self._header = 24 if magic == MODIFIED else 16
+        self._settled = False
+        self._started = True
+        return position + length
+
+    def _settle(self, data: bytes, position: i64, final: bool) -> bool:
+        """Find the size of the record header from the first records; False: more bytes are needed.
+
+        Only Ethernet files with the usual magic were ever written with Nokia's longer header, so a first
+        frame with a usual EtherType settles it and a live capture's first packet need not wait.
+        """
+        usual = self._header
+        if self._magic == MICROSECONDS:
+            if self._link_type != 1:
+                return True
+            if len(data) - position >= 16 and self._plausible(data, position) >= 14:
+                if len(data) - position < 30:
+                    self._need = 30
+                    return final
+                if data[position + 28 : position + 30] in USUAL_ETHERTYPES:
+                    return True
+        elif self._magic != MODIFIED:
+            return True
+        found = self._follow(data, position, usual, 2)
+        if found == 0 and not final:
+            return False
+        if found < 0:
+            others: tuple[int, ...] = (28, 16) if self._magic == MODIFIED else (20, 24, 28)
+            for size in others:
+                found = self._follow(data, position, size, 3)
+                if found == 0 and not final:
+                    return False
+                if found >= 0:
+                    self._header = size
+                    break
+        return True
+
+    def _follow(self, data: bytes, position: i64, header: i64, count: i64) -> i64:
+        """1: count record headers follow one another, -1: one cannot be true, 0: too few bytes to say."""
+        seen: i64 = 0
+        size: i64 = len(data)
+        start: i64 = position
+        while position + header <= size:
+            length = self._plausible(data, position)
+            if length < 0:
+                return -1
+            position += header + length
+            seen += 1
+            if seen == count:
+                return 1
+        self._need = position + header - start
+        return 0
+
+    def _plausible(self, data: bytes, position: i64) -> i64:
+        """The captured length of the record at position, -1 if its header cannot be true."""
+        unpack = _LITTLE.unpack_from if self._little else _BIG.unpack_from
+        first, fraction, captured, original = unpack(data, position)
+        if self._minor < 4 and (self._minor < 3 or captured > original):
+            captured, original = original, captured
+        if captured > self._limit or fraction >= (BILLION if self._nanoseconds else MILLION):
+            return -1
+        if first == 0 and captured == 0:
+            return -1
+        return int(captured)
+
+    def _fail(self, offset: i64, claimed: i64, zeros: bool) -> None:
+        self.searching = True
+        self._damage = offset
+        if zeros:
+            self.note("bad-length", offset, "zeros where a record should be")
+        else:
+            self.note("bad-length", offset, f"the record claims {claimed} bytes and cannot be true")
+
+    def _search(self, data: bytes, position: i64, final: bool) -> i64:
+        """Look for records behind damage: position of the first, or of where to look again."""
+        size: i64 = len(data)
+        self._need = 16
+        if self._seconds < 0:
+            return size
+        # the upper half of the time's seconds stays the same for 18 hours
+        upper = (int(self._seconds) >> 16) & 0xFFFF
+        pattern = upper.to_bytes(2, "little" if self._little else "big")
+        shift: i64 = 2 if self._little else 0
+        if self.position + position == self._damage:
+            position += 1
+        header = self._header
+        while True:
+            found: i64 = data.find(pattern, position + shift)
+            if found < 0:
+                if final:
+                    return size
+                return max(position, size - 3)
+            position = found - shift
+            cursor: i64 = position
+            seen: i64 = 0
+            fits = True
+            while seen < RESYNC_RECORDS and cursor + header <= size:
+                length = self._plausible(data, cursor)
+                if length <= 0 or not self._near(data, cursor):
+                    fits = False
+                    break
+                cursor += header + length
+                seen += 1
+            if fits and seen < RESYNC_RECORDS:
+                if not final:
+                    self._need = max(cursor + header, size + 1) - position
+                    return position
+                fits = seen > 0 and cursor == size
+            if fits:
+                self.searching = False
+                start = self.position + position
+                self.note("skipped-bytes", self._damage, f"{start - self._damage} bytes skipped")
+                return position
+            position += 1
+
+    def _near(self, data: bytes, position: i64) -> bool:
+        unpack = _LITTLE.unpack_from if self._little else _BIG.unpack_from
+        first, _, captured, original = unpack(data, position)
+        return bool(abs(int(first) - int(self._seconds)) <= RESYNC_SECONDS and captured <= original)

@@ -1,0 +1,159 @@
+"""A capture file to pieces of its streams: container, packets, segments, streams in one."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from wirelens.codecs.captures.containers import UNSUPPORTED, PacketReader
+from wirelens.codecs.captures.packets import Dissector
+from wirelens.codecs.captures.pcap import Packet, State
+from wirelens.codecs.captures.streams import Assembler, Flow, Piece
+from wirelens.codecs.codes import Note
+
+CHUNK: Final = 1 << 16
+"""A good size, in bytes, of the chunks of a live capture; files may use more."""
+
+
+class Reader:
+    """Chunks of a capture in, pieces of its streams out, each as soon as it is in order; bounded memory.
+
+    Never raises for what the bytes are. After `close`: bytes_read = overhead + payload and
+    payload = delivered + retransmitted, in unpacked bytes.
+    """
+
+    def __init__(self, state: State | None = None, position: int = 0) -> None:
+        self.packet_reader: Final = PacketReader(state, position)
+        self.dissector: Final = Dissector()
+        self.assembler: Final = Assembler()
+
+    def feed(self, chunk: bytes) -> list[Piece]:
+        """The pieces that this chunk completes."""
+        pieces: list[Piece] = []
+        for packets in self.packet_reader.steps(chunk):
+            self._add(packets, pieces)
+        return pieces
+
+    def steps(self, chunk: bytes) -> Iterator[list[Piece]]:
+        """As `feed`, in portions that stay bounded when gzip unpacks a chunk to many times its size."""
+        for packets in self.packet_reader.steps(chunk):
+            pieces: list[Piece] = []
+            self._add(packets, pieces)
+            yield pieces
+
+    def close(self) -> list[Piece]:
+        """The pieces left at the end of the capture; every stream that has not ended does so now."""
+        pieces: list[Piece] = []
+        self._add(self.packet_reader.close(), pieces)
+        for segment in self.dissector.close():
+            self.assembler.extend(segment, pieces)
+        pieces.extend(self.assembler.close())
+        return pieces
+
+    def _add(self, packets: list[Packet], pieces: list[Piece]) -> None:
+        dissector = self.dissector
+        assembler = self.assembler
+        for packet in packets:
+            segment = dissector.dissect(packet)
+            if dissector.given_up:
+                for late in dissector.given_up:
+                    assembler.extend(late, pieces)
+                dissector.given_up = []
+            if segment is not None:
+                assembler.extend(segment, pieces)
+
+    @property
+    def container(self) -> str:
+        """ "pcap", "pcapng", "snoop"; a key of UNSUPPORTED; "" while unknown and for no capture."""
+        return self.packet_reader.container
+
+    @property
+    def unsupported(self) -> str:
+        """The name of a container that is recognised and refused, else ""."""
+        return UNSUPPORTED.get(self.packet_reader.container, "")
+
+    @property
+    def compressed(self) -> bool:
+        return self.packet_reader.compressed
+
+    @property
+    def packets(self) -> int:
+        return self.packet_reader.number
+
+    @property
+    def bytes_fed(self) -> int:
+        """Bytes as given, packed or not."""
+        return self.packet_reader.bytes_fed
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes after unpacking."""
+        return self.packet_reader.bytes_read
+
+    @property
+    def payload(self) -> int:
+        """Bytes of TCP and UDP payload that the capture holds."""
+        return self.assembler.payload
+
+    @property
+    def overhead(self) -> int:
+        """All other bytes: headers, padding, other protocols, text on resets, damage."""
+        return self.packet_reader.bytes_read - self.assembler.payload
+
+    @property
+    def delivered(self) -> int:
+        """Bytes given out in pieces."""
+        return self.assembler.delivered
+
+    @property
+    def retransmitted(self) -> int:
+        """Bytes that came again and were left out, keep-alives among them."""
+        return self.assembler.retransmitted
+
+    @property
+    def missing(self) -> int:
+        """Bytes of streams that the capture does not hold, as far as is known."""
+        return self.assembler.missing
+
+    @property
+    def flows(self) -> int:
+        """Flows so far."""
+        return self.assembler.flows
+
+    @property
+    def ignored(self) -> dict[str, int]:
+        """Packets without a segment, by reason."""
+        return self.dissector.ignored
+
+    @property
+    def damage(self) -> list[Note]:
+        """What is wrong with the file and its packets; offsets in the unpacked file."""
+        notes = list(self.packet_reader.notes)
+        for offset, number, reason in self.dissector.damaged:
+            text = "is cut" if reason == "cut" else "cannot be true"
+            notes.append(Note("bad-packet", offset, f"packet {number}: a header {text}"))
+        return notes
+
+
+def flows(chunks: Iterable[bytes]) -> list[Flow]:
+    """The flows of a small capture with their bytes in memory, in order of appearance.
+
+    Un-gzips; never raises; [] for what is no capture. `flow.directions[d].data` are the bytes present, in
+    order, `.gaps` the (stream offset, bytes) of those missing.
+    """
+    reader = Reader()
+    found: dict[int, Flow] = {}
+    for chunk in chunks:
+        for pieces in reader.steps(chunk):
+            _collect(pieces, found)
+    _collect(reader.close(), found)
+    return [found[number] for number in sorted(found)]
+
+
+def _collect(pieces: list[Piece], found: dict[int, Flow]) -> None:
+    for piece in pieces:
+        flow = piece.flow
+        found[flow.number] = flow
+        direction = flow.directions[piece.direction]
+        if piece.gap:
+            direction.gaps.append((piece.offset - piece.gap, piece.gap))
+        if piece.data:
+            direction.parts.append(piece.data)
