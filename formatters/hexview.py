@@ -1,0 +1,233 @@
+"""The hex view: every byte of a message once, beside the field that it belongs to.
+
+Rows start where fields start. A field whose bytes were shown already (a flag in a byte of flags) has
+none of its own; bytes that no field explains are shown as a gap; what a container has beside its members
+(tags, counts, ends) stands on the container's own rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.node import Node, root_of
+from wirelens.codecs.tape import Buffer
+from wirelens.formatters import layout as lay
+from wirelens.formatters.layout import Layout, clean, count
+from wirelens.formatters.tree import CONTAINERS, Walk, headline, hex_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Final
+
+    from wirelens.codecs import Record
+    from wirelens.formatters.layout import Line
+
+WIDE: Final = 132  # cells of a terminal that has room for sixteen bytes a row
+DEEPEST_INDENT: Final = 16
+ROWS: Final = 6  # rows of one field, where the width is limited
+
+
+def hexview(record: Record, layout: Layout) -> Iterator[Line]:
+    """The lines of one record."""
+    yield headline(record, layout, 0)
+    for note in record.notes:
+        yield [(lay.NOTE, f"note {note.code} at {note.offset:#x}: {clean(note.text)}")]
+    yield from _Hex(record, layout).lines()
+
+
+class _Level:
+    """A container whose parts are being drawn."""
+
+    __slots__ = ("buffer", "end", "name", "names", "node", "outer", "position", "until", "where")
+
+    def __init__(self, node: Node, name: str, names: list[str] | None, outer: int) -> None:
+        tape = node.tape
+        self.node = node
+        self.name = name
+        self.names = names
+        self.buffer = node.inner
+        self.where = int(node.index) + 1
+        self.until = int(tape.next(node.index))
+        self.end = int(tape.end(node.index)) if self.buffer is node.buffer else len(self.buffer.data)
+        self.outer = outer  # where the enclosing buffer goes on, if this one is another; else -1
+        self.position = 0
+
+
+class _Hex:
+    """Draws one record."""
+
+    def __init__(self, record: Record, layout: Layout) -> None:
+        self.record = record
+        self.layout = layout
+        self.row = 16 if layout.width is not None and layout.width >= WIDE else 8
+        self.position = 0  # of the first byte in `buffer` that is not drawn yet
+
+    def lines(self) -> Iterator[Line]:
+        record = self.record
+        tape = record.tape
+        if tape is None or record.codec is None or not tape.size():
+            yield from self.rest(Buffer(record.raw, record.offset), 0, len(record.raw))
+            return
+        buffer = tape.buffers[0]
+        self.position = record.offset - int(buffer.base)
+        end = self.position + record.length
+        yield from self.tree(root_of(tape), Walk(record.codec, self.layout, 0))
+        yield from self.rest(buffer, self.position, end)
+
+    def rest(self, buffer: Buffer, start: int, end: int) -> Iterator[Line]:
+        """What is behind the last field: the bytes that did not decode."""
+        error = self.record.error
+        if error is None:
+            if start < end:
+                yield from self.rows(buffer, start, end, 0, [(lay.ERROR, f"gap, {count(end - start, 'byte')}")])
+            return
+        at = min(max(error.offset - int(buffer.base), start), end)
+        if start < at:
+            yield from self.rows(buffer, start, at, 0, [(lay.ERROR, "not decoded")])
+        yield from self.rows(buffer, at, end, 0, [(lay.ERROR, f"{error.code}: {clean(error.text)}")])
+
+    def tree(self, root: Node, walk: Walk) -> Iterator[Line]:
+        stack: list[_Level] = []
+        node: Node | None = root
+        name = ""
+        while True:
+            if node is not None:
+                yield from self.node(node, name, stack, walk)
+            if not stack:
+                return
+            level = stack[-1]
+            if level.where >= level.until:
+                stack.pop()
+                yield from self.leave(level, len(stack))
+                node = None
+                continue
+            parent = level.node
+            node = Node(parent.tape, level.where, level.buffer, parent, level.position)
+            level.where = int(parent.tape.next(level.where))
+            yield from self.gap(level, node, len(stack))
+            name = self.name(level, node)
+            if not node.hidden:
+                level.position += 1
+
+    def name(self, level: _Level, node: Node) -> str:
+        name = node.field.name
+        if name or node.hidden:
+            return name or node.kind_name
+        if level.names is not None:
+            place = int(node.position) + 1
+            if place < len(level.names):
+                return level.names[place]
+        if level.node.kind == t.MAP:
+            return "value" if node.position & 1 else "key"
+        return f"[{node.position}]"
+
+    def node(self, node: Node, name: str, stack: list[_Level], walk: Walk) -> Iterator[Line]:
+        """A node's own rows; a container is put on the stack."""
+        tape = node.tape
+        depth = len(stack)
+        start, end = int(tape.start(node.index)), int(tape.end(node.index))
+        inner = int(tape.next(node.index)) > node.index + 1
+        own = end
+        embedded = node.inner is not node.buffer
+        if inner and not embedded:
+            own = min(max(int(tape.start(node.index + 1)), start), end)
+        label: Line = []
+        if name:
+            label = [(lay.DIM if node.hidden else lay.NAME, name)]
+        label.extend(self.value(node, name, walk, depth))
+        if embedded:
+            size = len(node.inner.data)
+            label.append((lay.TYPE, f"  ({count(size, 'byte')} put together, at their own offsets below)"))
+        if label:
+            yield from self.rows(node.buffer, max(start, self.position), own, depth - 1, label, start)
+        else:
+            own = min(own, self.position)
+        self.position = max(self.position, own)
+        if inner:
+            outer = -1
+            if embedded:
+                outer, self.position = max(self.position, end), 0
+            names = walk.names_of(node) if node.kind == t.OBJECT else None
+            stack.append(_Level(node, name, names, outer))
+
+    def value(self, node: Node, name: str, walk: Walk, depth: int) -> Line:
+        """What is said of a node behind its name."""
+        kind = node.kind
+        said: Line = []
+        if kind in CONTAINERS:
+            said = walk.title(node)
+            if kind == t.STRUCT:
+                first = next(iter(node.parts()), None)
+                if first is not None and first.kind == t.NAMED and first.field.name == "type":
+                    said = [(lay.WORD, clean(first.shown))]
+        elif kind == t.LENGTH or kind == t.MARK and node.number:
+            said = [(lay.NUMBER, str(node.number))]
+        elif kind in (t.TYPE, t.CLASS):
+            said = [(lay.WORD, clean(node.text or ""))]
+        elif kind == t.CHUNK:
+            said = [(lay.TYPE, count(len(node.content), "byte"))]
+        elif kind != t.MARK:
+            used = 8 + 2 + self.row * 4 + 6 + min(depth, DEEPEST_INDENT) * 2 + len(name)
+            said = walk.value(node, self.layout.room(used))
+        if said and name:
+            said.insert(0, (lay.PLAIN, ": "))
+        if name:
+            walk.finish(said, node)
+        return said
+
+    def gap(self, level: _Level, node: Node, depth: int) -> Iterator[Line]:
+        """Bytes before a part that belong to none."""
+        start = int(node.tape.start(node.index))
+        if start > self.position:
+            yield from self.own(level, start, depth, "")
+
+    def leave(self, level: _Level, depth: int) -> Iterator[Line]:
+        """The end of a container: bytes behind its last part."""
+        if level.end > self.position:
+            yield from self.own(level, level.end, depth, "end of ")
+        if level.outer >= 0:
+            self.position = level.outer
+
+    def own(self, level: _Level, until: int, depth: int, where: str) -> Iterator[Line]:
+        """Bytes of a container that are in none of its parts."""
+        kind = level.node.kind
+        if kind in (t.STRUCT, t.ARRAY):
+            label = [(lay.ERROR, f"gap, {count(until - self.position, 'byte')}")]
+        else:
+            label = [(lay.DIM, where + level.node.kind_name)]
+        yield from self.rows(level.buffer, self.position, until, depth, label)
+        self.position = until
+
+    def rows(
+        self, buffer: Buffer, start: int, end: int, depth: int, label: Line, at: int | None = None
+    ) -> Iterator[Line]:
+        """Rows of bytes with a label on the first; with no bytes one row that has only the label."""
+        indent = "  " * min(max(depth, 0), DEEPEST_INDENT)
+        if depth > DEEPEST_INDENT:
+            indent += f"(level {depth}) "
+        size = max(end - start, 0)
+        shown = size
+        if self.layout.width is not None and size > ROWS * self.row:
+            shown = (ROWS - 1) * self.row
+        for place in range(0, max(shown, 1), self.row):
+            piece = buffer.data[start + place : min(start + place + self.row, start + shown)]
+            if size:
+                line: Line = [(lay.DIM, self.offset(buffer, start + place)), *hex_row(piece, self.row)]
+                blank = self.row - len(piece)
+            else:
+                line = [(lay.DIM, self.offset(buffer, start if at is None else at)), (lay.PLAIN, " " * (self.row * 3 + (self.row - 1) // 8 + 3))]
+                blank = self.row
+            if place == 0:
+                line.append((lay.PLAIN, " " * (blank + 2)))
+                line.append((lay.DIM, indent))
+                line.extend(label)
+            yield line
+        if shown < size:
+            yield [(lay.DIM, f"{'…':>8}  {count(size - shown, 'more byte')}")]
+
+    def offset(self, buffer: Buffer, position: int) -> str:
+        """The offset column: of the input, or, with +, in content that was put together."""
+        if buffer.collapsed or buffer.segments:
+            return f"+{position:07x}  "
+        return f"{int(buffer.absolute(position)):08x}  "

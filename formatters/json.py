@@ -1,0 +1,73 @@
+"""The notation as text: an indented array, or one record a line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Final
+
+    from wirelens.codecs import Record
+
+DEEPEST: Final = 64  # levels of indentation
+LINE: Final = 100  # characters of an object or array that stays on one line
+STEP: Final = "  "
+
+_TOKEN: Final = re.compile(r'[\[{]|[\]}]|, |"[^"\\]*(?:\\.[^"\\]*)*"')
+
+
+def jsonl(records: Iterable[Record], plain: bool = False) -> Iterator[str]:
+    """One record a line."""
+    for record in records:
+        yield record.json_text(plain) + "\n"
+
+
+def json(records: Iterable[Record], plain: bool = False) -> Iterator[str]:
+    """An array of records, indented."""
+    opening = "[\n"
+    for record in records:
+        yield opening + STEP + "".join(indented(record.json_text(plain), 1))
+        opening = ",\n"
+    yield "[]\n" if opening == "[\n" else "\n]\n"
+
+
+def indented(text: str, level: int = 0) -> Iterator[str]:
+    """JSON text of one line, with ", " and ": ", laid out over lines; what fits on a line stays on it.
+
+    The first line comes without indentation. The indentation stops growing at DEEPEST levels.
+    """
+    closed: dict[int, int] = {}  # where a bracket opens -> behind its closing one
+    opened: list[int] = []
+    for match in _TOKEN.finditer(text):
+        mark = match[0][0]
+        if mark in "[{":
+            opened.append(match.start())
+        elif mark in "]}":
+            closed[opened.pop()] = match.end()
+    position = written = 0
+    end = len(text)
+    while position < end:
+        match = _TOKEN.search(text, position)
+        if match is None:
+            break
+        start, position = match.span()
+        mark = match[0][0]
+        room = LINE - len(STEP) * min(level, DEEPEST)
+        if mark in "[{":
+            after = closed[start]
+            if after - start <= max(room, 2):
+                position = after
+                continue
+            level += 1
+            yield text[written:position] + "\n" + STEP * min(level, DEEPEST)
+        elif mark in "]}":
+            level -= 1
+            yield text[written:start] + "\n" + STEP * min(level, DEEPEST) + mark
+        elif mark == ",":
+            yield text[written:start] + ",\n" + STEP * min(level, DEEPEST)
+        else:
+            continue
+        written = position
+    yield text[written:]

@@ -1,0 +1,57 @@
+"""The summary: one line a message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wirelens.formatters import layout as lay
+from wirelens.formatters.layout import Layout, clean
+
+if TYPE_CHECKING:
+    from wirelens.codecs import Record
+    from wirelens.formatters.layout import Line
+
+
+def summary(record: Record, layout: Layout) -> Line:
+    """Where the message stands (offset, or time and flow), its protocol, and what it says."""
+    line = origin(record) or [(lay.DIM, f"{record.offset:>8}  ")]
+    damaged = record.error is not None
+    line.append((lay.PROTOCOL, f"{record.protocol:<10}  "))
+    said = clean(record.summary)
+    tail: Line = []
+    if not damaged:
+        if record.damaged:
+            tail.append((lay.ERROR, f"  {len(record.tape.faults) if record.tape else 0} undecoded inside"))
+        kind = record.kind
+        if kind not in said.lower():
+            said = f"{kind} {said}"
+    if record.notes:
+        tail.append((lay.NOTE, "  " + ", ".join(dict.fromkeys(note.code for note in record.notes))))
+    latency = _latency(record)
+    if latency:
+        tail.append((lay.NUMBER, f"  {latency}"))
+    short = layout.cut(said, layout.room(layout.cells(line) + layout.cells(tail) + 1))
+    line.append((lay.ERROR if damaged else lay.SUMMARY, short if len(short) == len(said) else short + "…"))
+    return line + tail
+
+
+def origin(record: Record) -> Line:
+    """Time and flow of a message from a capture; empty for others."""
+    source = record.source
+    if source is None or "flow" not in source:
+        return []
+    return [(lay.DIM, f"{source.get('time', '')}  "), (lay.HEADING, f"{clean(str(source['flow']))}  ")]
+
+
+def _latency(record: Record) -> str:
+    """The time between request and reply, where the record says it in seconds."""
+    said = None if record.source is None else record.source.get("latency")
+    return duration(said) if isinstance(said, (int, float)) else ""
+
+
+def duration(seconds: float) -> str:
+    """A duration with three digits and its unit."""
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+        if seconds * factor >= 1 or unit == "µs":
+            return f"{seconds * factor:.3g} {unit}"
+    return ""

@@ -1,0 +1,396 @@
+"""The tree: one headline a message, then its members with names, types and values.
+
+Nothing is built: lines come as the tape is walked, with an explicit stack, in time linear in the nodes.
+A member's short scalars stand on its own line; an entry that has a name for its type is called by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.node import Node, root_of
+from wirelens.codecs.notation import dumps
+from wirelens.formatters import layout as lay
+from wirelens.formatters.layout import Layout, clean, count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Final
+
+    from wirelens.codecs import Json, Record
+    from wirelens.codecs.codec import Codec
+    from wirelens.formatters.layout import Line
+
+DEEPEST_GUIDES: Final = 24  # levels that are drawn; deeper ones say their level in digits
+ROW_WIDTH: Final = 100  # cells of members that share a line where the width is not limited
+DUMP_ROWS: Final = 16  # rows of bytes that did not decode, where the width is limited
+
+CONTAINERS: Final = frozenset((t.STRUCT, t.ARRAY, t.LIST, t.MAP, t.OBJECT, t.REMOTE))
+
+
+def tree(record: Record, layout: Layout) -> Iterator[Line]:
+    """The lines of one record."""
+    gutter = 0 if layout.plain else len(str(record.offset + record.length))
+    yield headline(record, layout, gutter)
+    indent: Line = [(lay.PLAIN, " " * (gutter + 1 if gutter else 0))]
+    for note in record.notes:
+        yield [
+            (lay.DIM, f"{note.offset:>{gutter}} " if gutter else ""),
+            (lay.NOTE, f"note {note.code}: {clean(note.text)}"),
+        ]
+    tape = record.tape
+    error = record.error
+    if error is not None and error.text:
+        yield [
+            (lay.DIM, f"{error.offset:>{gutter}} " if gutter else ""),
+            (lay.ERROR, f"{error.code}: {clean(error.text)}"),
+        ]
+    if tape is not None and tape.size() and record.codec is not None:
+        if error is not None:
+            yield [*indent, (lay.DIM, "decoded so far:")]
+        yield from Walk(record.codec, layout, gutter).lines(root_of(tape))
+    if error is not None:
+        yield from dump(record.raw, record.offset, layout, indent)
+
+
+def headline(record: Record, layout: Layout, gutter: int) -> Line:
+    """Protocol, what the message says, and how many bytes it takes."""
+    size = f"  {count(record.length, 'byte')}"
+    line: Line = [(lay.DIM, f"{record.offset:>{gutter}} ")] if gutter else []
+    line.append((lay.PROTOCOL, record.protocol))
+    if record.error is not None:
+        line.append((lay.ERROR, "  not decoded"))
+        line.append((lay.DIM, size))
+        return line
+    line.append((lay.PLAIN, "  "))
+    said = clean(record.summary)
+    room = layout.room(layout.cells(line) + len(size) + 1)
+    short = layout.cut(said, room)
+    line.append((lay.SUMMARY, short if len(short) == len(said) else short + "…"))
+    line.append((lay.DIM, size))
+    return line
+
+
+def dump(data: bytes, offset: int, layout: Layout, indent: Line) -> Iterator[Line]:
+    """Rows of offset, hex and text of bytes that did not decode."""
+    rows = range(0, len(data), 16)
+    shown = rows if layout.width is None else rows[:DUMP_ROWS]
+    digits = max(len(f"{offset + len(data):x}"), 4)
+    for at in shown:
+        yield [*indent, (lay.DIM, f"{offset + at:0{digits}x}  "), *hex_row(data[at : at + 16], 16)]
+    if len(shown) < len(rows):
+        left = len(data) - len(shown) * 16
+        yield [*indent, (lay.DIM, f"{'…':<{digits}}  {count(left, 'more byte')}")]
+
+
+def hex_row(data: bytes, width: int) -> Line:
+    """Hex in groups of eight, and the printable ASCII, of at most `width` bytes."""
+    groups = [data[at : at + 8].hex(" ") for at in range(0, len(data), 8)]
+    text = "".join([chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data])
+    cells = width * 3 + (width - 1) // 8
+    return [(lay.BYTES, f"{'  '.join(groups):<{cells}}"), (lay.STRING, f" |{text}|")]
+
+
+class _Open:
+    """A container whose children are being drawn."""
+
+    __slots__ = ("line", "more", "names", "node", "position", "prefix", "until", "where")
+
+    def __init__(self, node: Node, where: int, until: int, prefix: str, names: list[str] | None) -> None:
+        self.node = node
+        self.where = where  # the next child's index
+        self.until = until
+        self.position = 0  # of the next child that shows
+        self.prefix = prefix
+        self.names = names  # of an object's fields
+        self.line: Line | None = None  # to be drawn before the first child
+        self.more = False  # something follows behind the last child at the same level
+
+
+class Walk:
+    """Draws the trees of one message."""
+
+    def __init__(self, codec: Codec, layout: Layout, gutter: int) -> None:
+        self.codec = codec
+        self.layout = layout
+        self.gutter = gutter
+        self.classes: dict[int, list[str]] = {}
+        self.targets: dict[int, str] = {}
+        self.row = ROW_WIDTH if layout.width is None else layout.width
+
+    def lines(self, root: Node) -> Iterator[Line]:
+        """The lines below the headline."""
+        root = self.folded(root)
+        stack = [self.open(root, "")]
+        spliced = self.entries(root)
+        while stack:
+            frame = stack[-1]
+            if frame.line is not None:
+                yield frame.line
+                frame.line = None
+            node = self.take(frame)
+            if node is None:
+                stack.pop()
+                continue
+            if node.index == spliced:
+                frame = self.open(node, frame.prefix)
+                frame.more = stack[-1].where < stack[-1].until
+                stack.append(frame)
+                continue
+            deep = len(stack) > DEEPEST_GUIDES
+            last = frame.where >= frame.until and not frame.more
+            guide = frame.prefix + ("└─ " if last else "├─ ")
+            below = frame.prefix if deep else frame.prefix + ("   " if last else "│  ")
+            line: Line = self.margin(node)
+            line.append((lay.DIM, guide + (f"(level {len(stack)}) " if deep else "")))
+            if frame.node.kind == t.MAP:
+                value = self.take(frame)
+                if frame.where >= frame.until and not last:
+                    line[-1] = (lay.DIM, line[-1][1].replace("├", "└"))
+                    below = frame.prefix if deep else frame.prefix + "   "
+                if value is None:
+                    line.append((lay.ERROR, "key without a value: "))
+                    yield self.leaf(line, node)
+                    continue
+                if node.kind in CONTAINERS:
+                    stack.append(self.part("value", value, line, below))
+                    stack.append(self.part("key", node, line, below))
+                    continue
+                line.extend(self.key(node))
+                node = value
+            else:
+                name = self.name(frame, node)
+                if node.kind == t.STRUCT and frame.node.kind == t.ARRAY:
+                    yield from self.entry(line, node, name, below, stack)
+                    continue
+                if name:
+                    line.append((lay.NAME, name))
+                    line.append((lay.PLAIN, ": "))
+            if node.kind in CONTAINERS:
+                line.extend(self.title(node))
+                if line[-1] == (lay.PLAIN, ": "):
+                    line.pop()
+                self.finish(line, node)
+                yield line
+                stack.append(self.open(node, below))
+                continue
+            yield self.leaf(line, node)
+            if node.kind == t.COMPUTED:
+                render = node.field.render
+                shown = None if render is None else render(node)
+                if isinstance(shown, (list, dict)):
+                    yield from self.json_lines(shown, below)
+
+    def part(self, name: str, node: Node, line: Line, below: str) -> _Open:
+        """A key or a value of a pair that takes more than a line, to be drawn in its turn."""
+        frame = self.open(node, below)
+        frame.line = [*self.margin(node), line[-1], (lay.NAME, name), (lay.PLAIN, ": ")]
+        if node.kind in CONTAINERS:
+            frame.line.extend(self.title(node))
+            self.finish(frame.line, node)
+        else:
+            self.leaf(frame.line, node)
+        return frame
+
+    def folded(self, root: Node) -> Node:
+        """The node whose children stand right below the headline: wrappers of one member are left out."""
+        node = root
+        while node.kind == t.STRUCT:
+            parts = node.children
+            if len(parts) != 1 or parts[0].kind not in (t.STRUCT, t.ARRAY):
+                return node
+            node = parts[0]
+        return node
+
+    def entries(self, root: Node) -> int:
+        """The index of the array that stands in the root's place: its only member with members; or -1."""
+        if root.kind != t.STRUCT:
+            return -1
+        found = -1
+        for part in root.children:
+            if part.kind in CONTAINERS:
+                if found >= 0 or part.kind != t.ARRAY:
+                    return -1
+                found = int(part.index)
+        return found
+
+    def open(self, node: Node, prefix: str) -> _Open:
+        tape = node.tape
+        names = self.names_of(node) if node.kind == t.OBJECT else None
+        frame = _Open(node, int(node.index) + 1, int(tape.next(node.index)), prefix, names)
+        self.skip_hidden(frame)
+        return frame
+
+    def skip_hidden(self, frame: _Open) -> None:
+        tape = frame.node.tape
+        while frame.where < frame.until and tape.head(frame.where) & t.HIDDEN:
+            frame.where = int(tape.next(frame.where))
+
+    def take(self, frame: _Open) -> Node | None:
+        """The next child that shows; None at the end."""
+        if frame.where >= frame.until:
+            return None
+        parent = frame.node
+        node = Node(parent.tape, frame.where, parent.inner, parent, frame.position)
+        frame.position += 1
+        frame.where = int(parent.tape.next(frame.where))
+        self.skip_hidden(frame)
+        return node
+
+    def names_of(self, node: Node) -> list[str]:
+        index = node.number & t.LOW_HALF
+        names = self.classes.get(index)
+        if names is None:
+            names = [clean(name) for name in node.class_names()]
+            self.classes[index] = names
+        return names
+
+    def name(self, frame: _Open, node: Node) -> str:
+        name = node.field.name
+        if name:
+            return name
+        if frame.names is not None:
+            position = int(node.position) + 1
+            return frame.names[position] if position < len(frame.names) else f"[{position - 1}]"
+        return f"[{node.position}]"
+
+    def margin(self, node: Node) -> Line:
+        """The node's offset, right-aligned."""
+        if not self.gutter:
+            return []
+        return [(lay.DIM, f"{node.buffer.absolute(node.tape.start(node.index)):>{self.gutter}} ")]
+
+    def title(self, node: Node) -> Line:
+        if node.kind not in CONTAINERS:
+            return self.value(node, 40)
+        return lay.title(node, self.names_of(node) if node.kind == t.OBJECT else None)
+
+    def value(self, node: Node, room: int) -> Line:
+        return lay.value_segments(node, room, self.layout)
+
+    def key(self, node: Node) -> Line:
+        """A map's scalar key, with its colon."""
+        text = node.text if node.kind in (t.STRING, t.STRING16) else None
+        line: Line
+        if text is None:
+            line = self.value(node, 40)
+        else:
+            short = self.layout.cut(text, self.layout.room(0) // 2)
+            line = [(lay.NAME, lay.quote(short) if len(short) == len(text) else lay.quote(short)[:-1] + '…"')]
+        if not self.layout.plain:
+            line.extend(lay.wire_segments(node))
+        return [*line, (lay.PLAIN, ": ")]
+
+    def leaf(self, line: Line, node: Node) -> Line:
+        """Add a scalar to its line."""
+        extra: Line = []
+        self.finish(extra, node)
+        room = self.layout.room(self.layout.cells(line) + self.layout.cells(extra))
+        line.extend(self.value(node, room))
+        line.extend(extra)
+        return line
+
+    def finish(self, line: Line, node: Node) -> None:
+        """Add what stands behind a value: the wire form, and what the protocol says of it."""
+        if self.layout.plain:
+            return
+        line.extend(lay.wire_segments(node))
+        said = self.codec.annotate(node)
+        if said:
+            line.append((lay.ANNOTATION, f"  ← {clean(said)}"))
+
+    def entry(self, line: Line, node: Node, name: str, below: str, stack: list[_Open]) -> Iterator[Line]:
+        """An item with members: on one line where its scalars fit, then what is below its last one."""
+        parts: list[Node] = []
+        for part in node.parts():
+            if not part.hidden:
+                parts.append(part)
+                if len(parts) > 8:
+                    break
+        titled = bool(parts) and parts[0].kind == t.NAMED and parts[0].field.name == "type"
+        if titled:
+            line.append((lay.WORD, clean(parts[0].shown)))
+        else:
+            line.append((lay.NAME, name))
+        last = parts[-1] if parts else None
+        below_last = last is not None and last.kind in CONTAINERS
+        tail: Line = []
+        self.finish(tail, node)
+        if len(parts) <= 8 and not any(part.kind in CONTAINERS or part.kind == t.COMPUTED and self.nested(part) for part in parts[:-1]):
+            row = list(line)
+            for part in parts[1:] if titled else parts:
+                row.append((lay.PLAIN, "  "))
+                if not titled or part.field.name != clean(parts[0].shown).lower():
+                    row.extend([(lay.NAME, part.field.name), (lay.PLAIN, ": ")])
+                if part.kind in CONTAINERS:
+                    row.extend(self.title(part))
+                    self.finish(row, part)
+                else:
+                    self.leaf(row, part)
+            row.extend(tail)
+            if self.layout.cells(row) <= self.row or len(parts) <= 1 + titled:
+                yield row
+                if below_last and last is not None:
+                    stack.append(self.open(last, below))
+                return
+        yield line + tail
+        frame = self.open(node, below)
+        if titled:
+            self.take(frame)
+        stack.append(frame)
+
+    def nested(self, node: Node) -> bool:
+        """True for a computed member that has members of its own."""
+        render = node.field.render
+        return render is not None and isinstance(render(node), (list, dict))
+
+    def json_lines(self, value: Json, prefix: str) -> Iterator[Line]:
+        """The lines of a computed member that has members of its own."""
+        margin = " " * (self.gutter + 1 if self.gutter else 0)
+        stack = [(_members(value), prefix)]
+        while stack:
+            members, before = stack[-1]
+            if not members:
+                stack.pop()
+                continue
+            name, member = members.pop()
+            guide = before + ("├─ " if members else "└─ ")
+            below = before if len(stack) > DEEPEST_GUIDES else before + ("│  " if members else "   ")
+            line: Line = [(lay.DIM, margin + guide)]
+            nested: list[tuple[str, Json]] = []
+            if isinstance(member, dict):
+                # scalars stand on the line, the rest below it
+                for key, item in member.items():
+                    if isinstance(item, (list, dict)):
+                        nested.append((key, item))
+                    else:
+                        line.extend([(lay.NAME, clean(key)), (lay.PLAIN, ": "), *self.json_value(item, line), (lay.PLAIN, "  ")])
+                line.pop()
+                if len(nested) == 1 and isinstance(nested[0][1], list):
+                    nested = _members(nested[0][1])
+                else:
+                    nested.reverse()
+            else:
+                line.append((lay.NAME, clean(name)))
+                if isinstance(member, list):
+                    nested = _members(member)
+                else:
+                    line.extend([(lay.PLAIN, ": "), *self.json_value(member, line)])
+            yield line
+            stack.append((nested, below))
+
+    def json_value(self, member: Json, line: Line) -> Line:
+        room = self.layout.room(self.layout.cells(line))
+        if isinstance(member, str):
+            return lay.text_segments(member, room, self.layout)
+        return [(lay.NUMBER, self.layout.cut(dumps(member), room))]
+
+
+def _members(value: Json) -> list[tuple[str, Json]]:
+    """An object's or array's members with their names, the last first."""
+    if isinstance(value, dict):
+        return list(value.items())[::-1]
+    if isinstance(value, list):
+        return [(f"[{position}]", item) for position, item in enumerate(value)][::-1]
+    return []
