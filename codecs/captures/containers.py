@@ -14,6 +14,9 @@ SNIFF_LENGTH: Final = 40
 UNPACK_STEP: Final = 1 << 18
 """Gzip gives at most so many bytes at a time."""
 
+SALVAGE_STEP: Final = 1 << 8
+"""Close before damage gzip is fed so many bytes at a time."""
+
 READABLE: Final = ("pcap", "pcapng", "snoop")
 
 _MAGICS: Final[tuple[tuple[bytes, str], ...]] = (
@@ -262,12 +265,14 @@ class PacketReader:
                 self._unpacker = zlib.decompressobj(31)
                 self._between = False
             unpacker = self._unpacker
+            before = unpacker.copy()
             try:
                 out = unpacker.decompress(data, UNPACK_STEP)
             except zlib.error:
                 self._garbage = True
                 self._unpacker = None
                 self._between = True
+                yield self._unpacked(_salvage(before, data))
                 self._note("bad-value", "the gzip stream is damaged; the rest of it is lost")
                 return
             data = unpacker.unconsumed_tail
@@ -279,6 +284,25 @@ class PacketReader:
                 self._between = True
             if out:
                 yield self._unpacked(out)
+
+
+def _salvage(unpacker: "zlib._Decompress", data: bytes) -> bytes:
+    """What unpacks before the damage: zlib gives nothing of a step that fails."""
+    found: list[bytes] = []
+    step = SALVAGE_STEP
+    position = 0
+    while position < len(data):
+        before = unpacker.copy()
+        try:
+            found.append(unpacker.decompress(data[position : position + step]))
+        except zlib.error:
+            if step == 1:
+                break
+            unpacker = before
+            step = 1
+            continue
+        position += step
+    return b"".join(found)
 
 
 def read_packets(chunks: Iterable[bytes]) -> Iterator[Packet]:

@@ -449,7 +449,7 @@ class Dissector:
             elif (
                 layer == IP or layer == IP + 43 or layer == IP + 60 or layer == IP + 135 or layer == IP + 139
             ):
-                # IPv6 extension headers (RFC 8200 section 4): next header, length in 8 bytes without the first 8
+                # RFC 8200 section 4: next header, length in units of 8 bytes, the first not counted
                 if position + 8 > size:
                     reason = "cut"
                     break
@@ -457,9 +457,7 @@ class Dissector:
                 if layer == IP:
                     jumbo = _jumbo(data, position, min(size, position + length))
                     if jumbo >= 0:
-                        whole = min(
-                            max(whole, packet.original_length if not fragments else whole), position + jumbo
-                        )
+                        whole = min(whole, position + jumbo)
                 if position + length > whole:
                     reason = "bad-header"
                     break

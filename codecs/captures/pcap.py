@@ -337,8 +337,14 @@ class PcapReader(RecordReader):
         found = self._follow(data, position, usual, 2)
         if found == 0 and not final:
             return False
-        if found < 0:
-            others: tuple[int, ...] = (28, 16) if self._magic == MODIFIED else (20, 24, 28)
+        others: tuple[int, ...] = (28, 16) if self._magic == MODIFIED else (20, 24, 28)
+        if found == 0 and len(data) - position >= usual:
+            # a single record: the size that ends with the file
+            rest: i64 = len(data) - position - self._plausible(data, position)
+            for size in others:
+                if rest == size:
+                    self._header = size
+        elif found < 0:
             for size in others:
                 found = self._follow(data, position, size, 3)
                 if found == 0 and not final:
