@@ -1,0 +1,205 @@
+"""Whatever a person pastes becomes bytes, by recognising the form of the text.
+
+A text is a form only if the whole of it fits. Where a text plainly is a form but damaged, cut, or open
+to two readings with different bytes, `PastedError` says where; where none fits, the text itself is the
+bytes (`raw`). The readers are tried from the most telling form to the least:
+
+1. a dump in rows: its offsets, and its text column, prove the bytes;
+2. what a tool or language prints around bytes: buffers, shell commands, JSON, YAML, arrays, strings;
+3. bare numbers: prefixed hex, bits, octal, decimal, hex;
+4. text encodings: base32, base64, percent, quoted-printable, uuencode.
+
+Rules where two of them touch: an even number of hex digits is hex, never base64. Two-digit numbers
+without a letter, a leading zero or a colon between are refused, being hex as well as decimal. Base64
+without padding needs 12 letters of three classes (or 48) that do not look like words. Words of more
+than one byte whose order nothing tells are refused.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from .literals import (
+    read_array,
+    read_bare_escapes,
+    read_inspected,
+    read_json,
+    read_labelled,
+    read_shell,
+    read_strings,
+    read_yaml,
+)
+from .plain import (
+    quick_hex,
+    read_base32,
+    read_base64,
+    read_bits,
+    read_decimal,
+    read_hex,
+    read_octal,
+    read_percent,
+    read_prefixed,
+    read_quoted_printable,
+    read_uuencode,
+)
+from .rows import iter_forms, read_block_and_text, read_rows, read_text_column
+from .source import Pasted, PastedError, Source, source_of, text_of
+
+__all__ = ["FORMS", "Pasted", "PastedError", "pasted"]
+
+FORMS: Final[dict[str, str]] = {
+    "raw": "no dump: the bytes themselves",
+    "hex": "bare hex digits, in one run, groups, lines or pairs; 0x or \\x once in front",
+    "hex-list": "0xda, 0xbb: every byte says that it is hex; also DAh and $DA",
+    "bits": "11011010 10111011: eight binary digits a byte",
+    "octal": "332 273, or words of two bytes as od -An prints",
+    "decimal": "218 187, or signed: -38 -69",
+    **dict(iter_forms()),
+    "array": "arrays of C, Go, Java, Rust, C#, Python, JavaScript, Erlang, JSON; signed bytes too",
+    "buffer": "<Buffer da bb> of Node.js, NSData",
+    "escapes": '"\\xda\\xbb" string literals of any language, or their inside without quotes',
+    "escapes-octal": "the same, \\332 being octal",
+    "escapes-decimal": "the same, \\218 being decimal (Lua)",
+    "escapes-latin1": "the same, \\u00da being the byte da",
+    "escapes-utf8": "the same, \\u00da being a character in UTF-8",
+    "shell": "echo -ne '...' and printf '...'",
+    "strace": "a call as strace prints it",
+    "json": "a JSON object with one field of bytes",
+    "yaml": "YAML with a !!binary value",
+    "base64": "base64 in either alphabet, PEM, data: URL",
+    "base32": "base32",
+    "percent": "%DA%BB: URL encoding",
+    "quoted-printable": "=DA=BB: as in mail",
+    "uuencode": "begin 644 NAME ... end",
+}
+"""Name of every form, with one line of help. Those of `form` in `pasted`, beside `auto`."""
+
+_Reader = Callable[[Source], Pasted | None]
+
+_READERS: Final[tuple[_Reader, ...]] = (
+    read_uuencode,
+    read_rows,
+    read_yaml,
+    read_inspected,
+    read_shell,
+    read_json,
+    read_array,
+    read_strings,
+    read_bare_escapes,
+    read_bits,
+    read_octal,
+    read_prefixed,
+    read_text_column,
+    read_block_and_text,
+    read_labelled,
+    read_decimal,
+    read_hex,
+    read_base32,
+    read_base64,
+    read_percent,
+    read_quoted_printable,
+)
+
+
+def _escapes(source: Source, style: str) -> Pasted | None:
+    found = read_strings(source, style, forced=True)
+    return found or read_bare_escapes(source, style, forced=True)
+
+
+_FORCED: Final[dict[str, _Reader]] = {
+    "hex": lambda source: read_hex(source, forced=True),
+    "hex-list": lambda source: read_prefixed(source, forced=True),
+    "bits": lambda source: read_bits(source, forced=True),
+    "octal": lambda source: read_octal(source, forced=True),
+    "decimal": lambda source: read_decimal(source, forced=True),
+    "dump": lambda source: read_rows(source, "dump"),
+    "dump-le": lambda source: read_rows(source, "dump-le"),
+    "client": lambda source: read_rows(source, "client"),
+    "server": lambda source: read_rows(source, "server"),
+    "text-column": lambda source: read_text_column(source) or read_block_and_text(source),
+    "array": lambda source: read_array(source, forced=True),
+    "buffer": lambda source: read_inspected(source, forced=True),
+    "escapes": lambda source: _escapes(source, ""),
+    "escapes-octal": lambda source: _escapes(source, "octal"),
+    "escapes-decimal": lambda source: _escapes(source, "decimal"),
+    "escapes-latin1": lambda source: _escapes(source, "latin1"),
+    "escapes-utf8": lambda source: _escapes(source, "utf8"),
+    "shell": lambda source: read_shell(source, forced=True),
+    "strace": lambda source: read_strings(source),
+    "json": read_json,
+    "yaml": read_yaml,
+    "base64": lambda source: read_base64(source, forced=True),
+    "base32": lambda source: read_base32(source, forced=True),
+    "percent": lambda source: read_percent(source, forced=True),
+    "quoted-printable": lambda source: read_quoted_printable(source, forced=True),
+    "uuencode": lambda source: read_uuencode(source, forced=True),
+}
+
+
+def _raw(data: bytes | str) -> Pasted:
+    octets = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
+    return Pasted(octets, "raw")
+
+
+def pasted(data: bytes | str, form: str = "auto") -> Pasted:
+    """The octets that a pasted text means.
+
+    `data` is the text, or its octets in UTF-8 or with a byte-order mark; `form` one of `FORMS`, or
+    `auto` to recognise it. Raises PastedError if the text is damaged, cut or ambiguous, or not of the
+    form that was asked for; ValueError for a form that does not exist.
+    """
+    if form != "auto" and form not in FORMS:
+        raise ValueError(f"no such form: {form}")
+    if form == "raw":
+        return _raw(data)
+    text = text_of(data)
+    source = None
+    if text is not None:
+        if form == "auto" and len(text) > 4096:
+            quick = quick_hex(text)
+            if quick is not None:
+                return Pasted(quick, "hex")
+        source = source_of(text)
+    if form != "auto":
+        return _forced(source, form)
+    if source is None or not source.text.strip():
+        return _raw(data)
+    return _recognise(source) or _raw(data)
+
+
+def _forced(source: Source | None, form: str) -> Pasted:
+    if source is None:
+        raise PastedError("pasted-mismatch", 1, 1, f"binary data, not {form}")
+    blocks = source.blocks()
+    if len(blocks) == 1:
+        source = blocks[0]
+    found = _FORCED[form](source) if source.lines else None
+    if found is None:
+        raise source.error("pasted-mismatch", 0, f"the text is not of the form {form}")
+    return Pasted(found.data, form)
+
+
+def _recognise(source: Source) -> Pasted | None:
+    """The one reading of a text; of fenced blocks only those that are no prose count."""
+    blocks = source.blocks()
+    if not blocks:
+        return _read(source)
+    found: list[tuple[Source, Pasted]] = []
+    for block in blocks:
+        result = _read(block) if block.text.strip() else None
+        if result:
+            found.append((block, result))
+    if len({result.data for _, result in found}) > 1:
+        raise found[1][0].error("pasted-several", 0, f"the text holds {len(found)} blocks of bytes: paste one")
+    return found[0][1] if found else None
+
+
+def _read(source: Source) -> Pasted | None:
+    body = source.text.strip()
+    if len(body) > 2 and body[0] == body[-1] == "`" and "`" not in body[1:-1]:
+        start = source.text.index("`")
+        source = source.sub(start + 1, start + len(body) - 1)
+    for reader in _READERS:
+        found = reader(source)
+        if found is not None:
+            return found
+    return None
