@@ -19,8 +19,11 @@ FOLDERS = ("cli", "codecs", "formatters")
 # The compiled code and `librt` at run time must agree: raise this together with `librt` in pyproject.toml.
 MYPYC = "mypy[mypyc]>=2.4,<2.5"
 
-# Modules of codecs/ that stay interpreted, besides every __init__.py.
-INTERPRETED: frozenset[str] = frozenset()
+# Modules and folders of codecs/ that stay interpreted, besides every __init__.py: nothing to gain, and
+# the C compiler's time grows with each.
+INTERPRETED = (
+    "codecs/captures/pasted",  # one text at a time, most of it regular expressions
+)
 
 BUILDING = {"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"}
 
@@ -75,6 +78,11 @@ def has_compiler() -> bool:
     return True
 
 
+def is_interpreted(path: Path) -> bool:
+    left_out = {path.as_posix(), *(folder.as_posix() for folder in path.parents)}
+    return path.name == "__init__.py" or not left_out.isdisjoint(INTERPRETED)
+
+
 def compile_codecs(build: Path) -> list[str]:
     """Compile `codecs/` into `build`/lib and give the extensions' names; raises when anything fails."""
     from mypyc.build import mypycify
@@ -82,11 +90,7 @@ def compile_codecs(build: Path) -> list[str]:
     from setuptools.command.build_ext import build_ext
 
     stage(build)
-    modules = [
-        Path("wirelens", path)
-        for path in sources("codecs")
-        if path.name != "__init__.py" and path.as_posix() not in INTERPRETED
-    ]
+    modules = [Path("wirelens", path) for path in sources("codecs") if not is_interpreted(path)]
     flags = ["--config-file=", f"--cache-dir={os.devnull}"]
     flags += ["--namespace-packages", "--explicit-package-bases"]
     here = Path.cwd()
@@ -97,7 +101,7 @@ def compile_codecs(build: Path) -> list[str]:
             opt_level="3",
             debug_level="0",
             target_dir=str(build / "c"),
-            group_name="wirelens.codecs.native",
+            group_name="wirelens_native",  # at the top: from there mypyc reckons each module's __file__
         )
     finally:
         os.chdir(here)
