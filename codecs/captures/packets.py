@@ -700,12 +700,12 @@ class Dissector:
                 position += 18
             else:
                 reason = _NAMES.get(int(layer), "")
-                if not reason:
+                if reason:
+                    outer = None
+                else:
                     reason = f"ip-protocol {layer - IP}" if layer >= IP else f"ethertype 0x{layer:04x}"
-                    if outer is not None:
-                        return outer
                 break
-        if outer is not None and (reason == "cut" or reason == "bad-header"):
+        if outer is not None:
             # not the tunnel its port promised
             return outer
         self._ignore(reason, packet)

@@ -49,7 +49,9 @@ def snoop() -> bytes:
         padding = -len(frame) % 4
         length = 24 + len(frame) + padding
         out.append(
-            struct.pack(">IIIIII", len(frame), len(frame), length, 0, START, index * 1000) + frame + bytes(padding)
+            struct.pack(">IIIIII", len(frame), len(frame), length, 0, START, index * 1000)
+            + frame
+            + bytes(padding)
         )
     return b"".join(out)
 
@@ -358,7 +360,9 @@ def test_any_damage_is_survived(name: str, draw: st.DataObject) -> None:
     assert first.bytes_read == second.bytes_read
 
 
-@given(st.sampled_from([pcap([])[:24], section(), section() + interface(), b"\x1f\x8b\x08", b""]), st.binary())
+@given(
+    st.sampled_from([pcap([])[:24], section(), section() + interface(), b"\x1f\x8b\x08", b""]), st.binary()
+)
 def test_any_bytes_are_survived(head: bytes, rest: bytes) -> None:
     whole, first = read(head + rest)
     parts, second = read(head + rest, 1)
