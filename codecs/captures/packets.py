@@ -10,7 +10,6 @@ from typing import Final
 
 from librt.strings import read_i16_be, read_i16_le, read_i32_be, read_i32_le
 from mypy_extensions import i64
-
 from wirelens.codecs.captures.pcap import Packet
 
 LAYER_LIMIT: Final = 32

@@ -10,7 +10,6 @@ from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final
 
 from mypy_extensions import i64
-
 from wirelens.codecs.captures.packets import ACK, FIN, RST, SYN, TCP, Segment
 from wirelens.codecs.codes import Note
 
@@ -448,16 +447,11 @@ class Assembler:
         conversation.active = self._clock
         if flags & SYN:
             sequence = (sequence + 1) & 0xFFFFFFFF
-            if (
-                flags & ACK == 0
-                and direction == 1
-                and not flow.syn
-                and not side.started
-                and not other.started
-            ):
-                # the side that was taken for the server began
+            asked: i64 = 1 if flags & ACK else 0
+            if direction != asked and not (flow.syn or side.started or other.started):
+                # the sides were taken for each other
                 self._turn(conversation)
-                direction = 0
+                direction = asked
             flow.syn = True
             self._synchronise(side, sequence, pieces)
             if flags & ACK:
@@ -497,7 +491,8 @@ class Assembler:
                 # the FIN was not the end
                 side.has_fin = False
             if side.started and position == side.next and not side.starts:
-                self._deliver(side, payload, time_us, packets, pieces)
+                if length:
+                    self._deliver(side, payload, time_us, packets, pieces)
                 if segment.missing:
                     self._cut(side, segment.missing)
                     self._drain(side, pieces)

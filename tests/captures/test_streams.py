@@ -1,0 +1,620 @@
+"""Segments to streams."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import struct
+import tracemalloc
+
+import pytest
+from building import ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Talk, ethernet, ipv4, pcap, tcp, udp
+from hypothesis import given
+from hypothesis import strategies as st
+from wirelens.codecs.captures import Assembler, Flow, Piece, Reader, Segment, flows
+from wirelens.codecs.captures import streams as limits
+
+
+def key(client: int = 1) -> bytes:
+    return b"\x06" + struct.pack(">IHIH", client, 40000, 0x0A000000, 1080)
+
+
+def segment(
+    seq: int,
+    data: bytes = b"",
+    flags: int = ACK,
+    side: int = 0,
+    *,
+    ack: int = 0,
+    missing: int = 0,
+    time: int = 0,
+    number: int = 1,
+    client: int = 1,
+) -> Segment:
+    seq, ack = seq & 0xFFFFFFFF, ack & 0xFFFFFFFF
+    return Segment(key(client), side == 0, seq, ack, flags, data, missing, time, number, 0, ())
+
+
+class Sink:
+    """Adds segments and checks what every sequence of pieces must keep to."""
+
+    def __init__(self) -> None:
+        self.assembler = Assembler()
+        self.pieces: list[Piece] = []
+        self.next: dict[tuple[int, int], int] = {}
+        self.ended: set[tuple[int, int]] = set()
+        self.closed = False
+
+    def add(self, *segments: Segment) -> list[Piece]:
+        found = [piece for segment in segments for piece in self.assembler.add(segment)]
+        return self.take(found)
+
+    def take(self, found: list[Piece]) -> list[Piece]:
+        for piece in found:
+            stream = (piece.flow.number, piece.direction)
+            assert stream not in self.ended
+            assert piece.gap >= 0
+            assert piece.offset == self.next.get(stream, 0) + piece.gap
+            self.next[stream] = piece.offset + len(piece.data)
+            assert piece.data or piece.end
+            if piece.end:
+                self.ended.add(stream)
+        self.pieces += found
+        return found
+
+    def close(self) -> Sink:
+        self.take(self.assembler.close())
+        self.closed = True
+        assembler = self.assembler
+        assert assembler.payload == assembler.delivered + assembler.retransmitted
+        assert assembler.delivered == sum(len(piece.data) for piece in self.pieces)
+        assert assembler.missing == sum(piece.gap for piece in self.pieces)
+        assert len(self.ended) == 2 * assembler.flows
+        assert assembler.open_flows == 0
+        return self
+
+    def data(self, direction: int = 0, flow: int = 1) -> bytes:
+        return b"".join(p.data for p in self.pieces if (p.flow.number, p.direction) == (flow, direction))
+
+    def notes(self) -> list[tuple[str, int]]:
+        return [(note.code, note.offset) for piece in self.pieces for note in piece.notes]
+
+    def ends(self) -> list[tuple[int, int, str]]:
+        return [(p.flow.number, p.direction, p.end) for p in self.pieces if p.end]
+
+
+def started(client: int = 0, server: int = 500) -> Sink:
+    """A connection after its handshake; the next numbers are client + 1 and server + 1."""
+    sink = Sink()
+    sink.add(segment(client, flags=SYN), segment(server, flags=SYN | ACK, side=1, ack=client + 1))
+    return sink
+
+
+def test_each_segment_comes_out_at_once() -> None:
+    sink = started()
+    (piece,) = sink.add(segment(1, b"abc", time=5, number=7))
+    assert (piece.data, piece.offset, piece.direction, piece.time_us, piece.packets) == (
+        b"abc",
+        0,
+        0,
+        5,
+        (7,),
+    )
+    assert (piece.gap, piece.notes, piece.end) == (0, (), "")
+    (piece,) = sink.add(segment(501, b"xy", side=1))
+    assert (piece.data, piece.offset, piece.direction) == (b"xy", 0, 1)
+    (piece,) = sink.add(segment(4, b"de"))
+    assert (piece.data, piece.offset) == (b"de", 3)
+    flow = piece.flow
+    assert (flow.number, flow.transport, flow.syn) == (1, "tcp", True)
+    assert (flow.endpoint(0), flow.endpoint(1)) == ("0.0.0.1:40000", "10.0.0.0:1080")
+    sink.close()
+    assert sink.notes() == []
+    assert sink.ends() == [(1, 0, "close"), (1, 1, "close")]
+
+
+def test_the_side_of_the_syn_is_the_first() -> None:
+    for first in (segment(0, flags=SYN, side=1), segment(0, flags=SYN | ACK, side=0)):
+        sink = Sink()
+        sink.add(first)
+        (piece,) = sink.add(segment(1, b"x", side=1 if first.flags == SYN else 0))
+        assert piece.direction == (0 if first.flags == SYN else 1)
+        assert piece.flow.ports[piece.direction] == (1080 if first.flags == SYN else 40000)
+    sink = Sink()
+    sink.add(segment(501, b"from the server", side=1))
+    sink.add(segment(500, flags=SYN | ACK, side=1, ack=1), segment(0, flags=SYN))
+    sink.close()
+    assert sink.data(1) == b"from the server"
+    assert sink.pieces[0].flow.ports == (40000, 1080)
+    assert sink.notes() == []
+
+
+def test_out_of_order_waits() -> None:
+    sink = started()
+    assert sink.add(segment(4, b"def", number=2, time=20)) == []
+    assert sink.add(segment(10, b"jk", number=3, time=30)) == []
+    found = sink.add(segment(1, b"abc", number=4, time=40))
+    assert [(p.data, p.packets, p.time_us) for p in found] == [(b"abc", (4,), 40), (b"def", (2,), 20)]
+    found = sink.add(segment(7, b"ghi", number=5))
+    assert [(p.data, p.packets) for p in found] == [(b"ghi", (5,)), (b"jk", (3,))]
+    assert sink.close().notes() == []
+
+
+def test_retransmission_and_overlap_keep_the_first() -> None:
+    sink = started()
+    sink.add(segment(1, b"abcdef"))
+    assert sink.add(segment(1, b"abcdef")) == []
+    assert sink.add(segment(3, b"cd")) == []
+    (piece,) = sink.add(segment(4, b"defghi"))
+    assert (piece.data, piece.offset) == (b"ghi", 6)
+    assert sink.close().notes() == []
+    assert sink.assembler.retransmitted == 6 + 2 + 3
+
+
+def test_conflicts_are_notes() -> None:
+    sink = started()
+    sink.add(segment(1, b"abcdef"))
+    (piece,) = sink.add(segment(5, b"eXgh"))
+    assert (piece.data, sink.notes()) == (b"gh", [("overlap-conflict", 4)])
+    sink = started()
+    sink.add(segment(5, b"efgh"), segment(3, b"cdXXXXij"), segment(1, b"abc"))
+    assert sink.close().data() == b"abcdefghij"
+    assert ("overlap-conflict", 4) in sink.notes()
+
+
+def test_keep_alives_do_not_enter_the_stream() -> None:
+    sink = started()
+    sink.add(segment(1, b"abc"))
+    assert sink.add(segment(3, b"\0"), segment(3, b"")) == []
+    sink.add(segment(4, b"def", FIN | ACK))
+    assert sink.add(segment(7, b"\0")) == []
+    assert sink.close().data() == b"abcdef"
+    assert sink.notes() == []
+
+
+def test_data_on_syn_and_fin() -> None:
+    sink = Sink()
+    (piece,) = sink.add(segment(0, b"early", SYN))
+    assert piece.data == b"early"
+    sink.add(segment(500, b"reply", SYN | ACK, side=1, ack=6))
+    found = sink.add(segment(6, b"last", FIN | ACK))
+    assert [(p.data, p.end) for p in found] == [(b"last", ""), (b"", "fin")]
+    found = sink.add(segment(506, b"", FIN | ACK, side=1))
+    assert [(p.end, p.direction) for p in found] == [("fin", 1)]
+    assert sink.close().ends() == [(1, 0, "fin"), (1, 1, "fin")]
+    assert (sink.data(0), sink.data(1)) == (b"earlylast", b"reply")
+
+
+def test_a_fin_before_its_data_waits() -> None:
+    sink = started()
+    sink.add(segment(4, b"def", FIN | ACK))
+    found = sink.add(segment(1, b"abc"))
+    assert [p.data for p in found] == [b"abc", b"def", b""]
+    assert found[-1].end == "fin"
+    sink.close()
+
+
+def test_bytes_behind_a_fin_are_kept() -> None:
+    sink = started()
+    sink.add(segment(4, b"", FIN | ACK), segment(4, b"more"), segment(1, b"abc"))
+    assert sink.close().data() == b"abcmore"
+    sink = started()
+    sink.add(segment(1, b"abc", FIN | ACK), segment(4, b"more"))
+    sink.close()
+    assert (sink.data(0, 1), sink.data(0, 2)) == (b"abc", b"more")
+
+
+def test_reset_ends_both_and_its_text_is_a_note() -> None:
+    sink = started()
+    sink.add(segment(1, b"abc"))
+    found = sink.add(segment(501, b"go away", RST | ACK, side=1))
+    assert [(p.direction, p.end, p.data) for p in found] == [(1, "reset", b""), (0, "reset", b"")]
+    assert sink.notes() == [("reset-text", 0)]
+    assert sink.assembler.reset_text == 7
+    assert sink.add(segment(1, b"abc")) == []
+    assert sink.close().assembler.retransmitted == 3
+
+
+def test_a_reset_from_nowhere_is_not_believed() -> None:
+    sink = started()
+    sink.add(segment(1, b"abc"), segment(0x50000000, b"", RST))
+    (piece,) = sink.add(segment(4, b"def"))
+    assert piece.data == b"def"
+    sink.close()
+
+
+def test_port_reuse_begins_a_flow() -> None:
+    sink = started()
+    sink.add(segment(1, b"first", FIN | ACK), segment(501, b"", FIN | ACK, side=1))
+    sink.add(segment(9000, flags=SYN), segment(9000, flags=SYN), segment(9001, b"second"))
+    sink.add(segment(40, flags=SYN), segment(41, b"third"))
+    sink.close()
+    assert [sink.data(0, number) for number in (1, 2, 3)] == [b"first", b"second", b"third"]
+    assert ("reuse") in [end for _, _, end in sink.ends()]
+    assert sink.notes() == []
+
+
+def test_late_repetitions_of_a_closed_flow_are_its_own() -> None:
+    sink = started()
+    sink.add(segment(1, b"abc", FIN | ACK), segment(501, b"", FIN | ACK, side=1))
+    assert (
+        sink.add(segment(1, b"abc", FIN | ACK), segment(0, flags=SYN), segment(501, b"", ACK, side=1)) == []
+    )
+    assert sink.close().assembler.flows == 1
+
+
+def test_joined_in_the_middle() -> None:
+    sink = Sink()
+    assert sink.add(segment(900, b"abc")) == []
+    found = sink.add(segment(5000, b"", ACK, side=1, ack=903))
+    assert [p.data for p in found] == [b"abc"]
+    assert sink.notes() == [("joined-middle", 0)]
+    (piece,) = sink.add(segment(5000, b"reply", ACK, side=1, ack=903))
+    assert (piece.data, piece.offset) == (b"reply", 0)
+    sink.close()
+
+
+def test_joined_in_the_middle_out_of_order() -> None:
+    sink = Sink()
+    sink.add(segment(903, b"def"), segment(900, b"abc"))
+    sink.add(segment(5000, b"", ACK, side=1, ack=906))
+    assert sink.close().data() == b"abcdef"
+
+
+def test_one_side_only() -> None:
+    sink = Sink()
+    for index in range(limits.JOIN_SEGMENTS):
+        sink.add(segment(900 + index, b"x"))
+    assert sink.data() == b"x" * limits.JOIN_SEGMENTS
+    assert sink.add(segment(900 + limits.JOIN_SEGMENTS, b"y"))[0].data == b"y"
+    sink.close()
+
+
+def test_a_syn_behind_its_data() -> None:
+    sink = Sink()
+    sink.add(segment(4, b"def"), segment(1, b"abc"))
+    found = sink.add(segment(0, flags=SYN))
+    assert [p.data for p in found] == [b"abc", b"def"]
+    assert sink.close().notes() == []
+    assert sink.assembler.flows == 1
+
+
+@pytest.mark.parametrize("start", [0, 0xFFFFFFF0, 0x7FFFFFF8, 0xFFFFFFFF])
+def test_numbers_wrap(start: int) -> None:
+    data = bytes(range(256)) * 3
+    sink = started(start)
+    order = list(range(0, len(data), 5))
+    for at in range(0, len(order), 4):
+        for offset in order[at : at + 4][::-1]:
+            sink.add(segment(start + 1 + offset, data[offset : offset + 5]))
+    assert sink.close().data() == data
+    assert sink.assembler.retransmitted == 0
+
+
+def test_a_stream_of_more_than_four_gibibytes() -> None:
+    sink = started()
+    step = limits.OUT_OF_STEP // 2
+    position = 1
+    for _ in range(40):
+        sink.add(segment(position, b"data", missing=step - 4))
+        position += step
+    assert sink.close().pieces[-2].offset + sink.pieces[-2].gap >= 0
+    assert sink.data() == b"data" * 40
+    assert sink.pieces[0].flow.directions[0].length == 40 * step
+
+
+def test_a_gap_is_said_with_its_size() -> None:
+    sink = started()
+    sink.add(segment(1, b"abc"), segment(104, b"def", time=10))
+    found = sink.add(segment(501, b"", ACK, side=1, ack=107, time=20))
+    assert found == []
+    found = sink.add(segment(501, b"", ACK, side=1, ack=107, time=10 + limits.GAP_TIME_US))
+    assert [(p.data, p.offset, p.gap) for p in found] == [(b"def", 103, 100)]
+    assert sink.notes() == [("missing-bytes", 103)]
+    (piece,) = sink.add(segment(107, b"ghi"))
+    assert (piece.data, piece.gap) == (b"ghi", 0)
+    flow = sink.close().pieces[0].flow
+    direction = flow.directions[0]
+    assert (direction.gap_bytes, direction.gap_count, direction.length) == (100, 1, 109)
+
+
+def test_a_gap_nobody_confirms_waits_longer() -> None:
+    sink = Sink()
+    sink.add(segment(0, flags=SYN), segment(11, b"late", time=0))
+    assert sink.add(segment(15, b"x", time=limits.GAP_TIME_US * 2)) == []
+    found = sink.add(segment(16, b"y", time=limits.SILENT_TIME_US))
+    assert [p.data for p in found] == [b"late", b"x", b"y"]
+    sink.close()
+
+
+def test_bytes_the_capture_cut_off() -> None:
+    sink = started()
+    found = sink.add(segment(1, b"abc", missing=7))
+    assert [p.data for p in found] == [b"abc"]
+    (piece,) = sink.add(segment(11, b"def", missing=2))
+    assert (piece.data, piece.gap, piece.offset) == (b"def", 7, 10)
+    sink.add(segment(20, b"xyz", missing=1), segment(16, b"", missing=4))
+    assert sink.pieces[-1].data == b"xyz"
+    assert sink.pieces[-1].gap == 6
+    (piece, *_) = sink.take(sink.assembler.close())
+    assert (piece.data, piece.end, piece.gap) == (b"", "close", 1)
+    assert {code for code, _ in sink.notes()} == {"snap-length", "missing-bytes"}
+
+
+def test_another_connection_without_a_syn() -> None:
+    sink = started()
+    sink.add(segment(1, b"first"), segment(0x90000000, b"second"), segment(501, b"", side=1, ack=0x90000006))
+    sink.close()
+    assert [sink.data(0, 1), sink.data(0, 2)] == [b"first", b"second"]
+
+
+def test_one_stream_does_not_wait_with_more_than_its_limit() -> None:
+    sink = started()
+    size = 1400
+    count = limits.STREAM_WAITING // size + 10
+    tracemalloc.start()
+    for index in range(count):
+        sink.add(segment(2 + index * size, bytes(size)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * limits.STREAM_WAITING
+    assert sink.pieces[0].gap == 1
+    assert ("capture-limit", 1) in [(code, offset or 1) for code, offset in sink.notes()]
+    assert sink.close().assembler.delivered == count * size
+
+
+def test_tiny_segments_count_more_than_their_bytes() -> None:
+    sink = started()
+    count = limits.STREAM_WAITING // limits.WAITING_COST
+    for index in range(count):
+        sink.add(segment(3 + 2 * index, b"x"))
+    assert sink.pieces != []
+    sink.close()
+
+
+def test_all_streams_together_are_bounded() -> None:
+    sink = Sink()
+    size = 60_000
+    clients = limits.ALL_WAITING // size + 40
+    data = bytes(size)
+    for client in range(1, clients):
+        sink.add(segment(0, flags=SYN, client=client), segment(10, data, client=client))
+    given_up = {piece.flow.number for piece in sink.pieces}
+    assert given_up == set(range(1, max(given_up) + 1))
+    assert max(given_up) >= 30
+    sink.close()
+
+
+def test_open_flows_are_bounded() -> None:
+    assembler = Assembler()
+    count = limits.FLOWS + 1000
+    pieces = [
+        piece
+        for client in range(1, count + 1)
+        for piece in assembler.add(segment(0, b"x", SYN, client=client))
+    ]
+    assert assembler.open_flows <= limits.FLOWS
+    ended = [piece.flow.number for piece in pieces if piece.end and piece.direction == 0]
+    assert ended == list(range(1, limits.FLOWS // 4 + 2))
+    assert {piece.end for piece in pieces} == {"", "limit"}
+    pieces += assembler.close()
+    assert sum(len(piece.data) for piece in pieces) == count
+
+
+def test_finished_flows_are_forgotten() -> None:
+    assembler = Assembler()
+    for client in range(1, limits.CLOSED_FLOWS + 3000):
+        for part in (segment(0, flags=SYN, client=client), segment(1, b"", RST, client=client)):
+            assembler.add(part)
+    assert len(assembler._table) <= limits.CLOSED_FLOWS + 1
+    assert assembler.open_flows == 0
+
+
+def test_many_flows_interleaved() -> None:
+    count, rounds = 10_000, 6
+    sink = Sink()
+    chooser = random.Random(5)
+    positions = [1] * count
+    for _ in range(rounds):
+        for client in chooser.sample(range(count), count):
+            if positions[client] == 1:
+                sink.add(segment(0, flags=SYN, client=client + 1))
+            data = struct.pack(">II", client, positions[client])
+            sink.add(segment(positions[client], data, client=client + 1))
+            positions[client] += len(data)
+    sink.close()
+    streams: dict[int, list[bytes]] = {}
+    for piece in sink.pieces:
+        streams.setdefault(piece.flow.number, []).append(piece.data)
+    assert len(streams) == count
+    for parts in streams.values():
+        data = b"".join(parts)
+        client = data[:4]
+        assert data == b"".join(client + struct.pack(">I", 1 + 8 * turn) for turn in range(rounds))
+
+
+def test_datagrams_are_pieces() -> None:
+    frames = [
+        ethernet(ipv4(udp(5000, 26000, b"ask"), 17)),
+        ethernet(ipv4(udp(26000, 5000, b"answer"), 17, SERVER, CLIENT)),
+        ethernet(ipv4(udp(5000, 26000, b""), 17)),
+        ethernet(ipv4(udp(5000, 26000, b"again"), 17)),
+    ]
+    reader = Reader()
+    pieces = reader.feed(pcap(frames))
+    assert [(p.direction, p.offset, p.data, p.packets) for p in pieces] == [
+        (0, 0, b"ask", (1,)),
+        (1, 0, b"answer", (2,)),
+        (0, 3, b"again", (4,)),
+    ]
+    assert pieces[0].flow.transport == "udp"
+    assert [p.end for p in reader.close()] == ["close", "close"]
+
+
+def test_a_cut_datagram_is_a_gap_behind_it() -> None:
+    frames = [ethernet(ipv4(udp(data=b"0123456789"), 17)), ethernet(ipv4(udp(data=b"next"), 17))]
+    reader = Reader()
+    data = pcap([frames[0][:-4], frames[1]], lengths=[len(frame) for frame in frames])
+    first, second = reader.feed(data)
+    assert (first.data, [note.code for note in first.notes]) == (b"012345", ["snap-length"])
+    assert (second.data, second.gap, second.offset) == (b"next", 4, 10)
+
+
+def conversation() -> tuple[list[bytes], bytes, bytes]:
+    talk = Talk()
+    frames = talk.hello()
+    frames += [talk.send(0, b"question " * 20), talk.send(1, b"answer " * 50), talk.send(0, b"thanks")]
+    return frames + talk.goodbye(), b"question " * 20 + b"thanks", b"answer " * 50
+
+
+def test_flows() -> None:
+    frames, client, server = conversation()
+    (flow,) = flows([pcap(frames)])
+    assert isinstance(flow, Flow)
+    assert (flow.directions[0].data, flow.directions[1].data) == (client, server)
+    assert [direction.length for direction in flow.directions] == [len(client), len(server)]
+    assert [direction.gaps for direction in flow.directions] == [[], []]
+    assert flow.last_us - flow.first_us == (len(frames) - 1) * 1000
+    assert flow.directions[0].segments + flow.directions[1].segments == len(frames)
+    (flow,) = flows([pcap(frames[:3] + frames[4:])])
+    assert flow.directions[0].gaps == [(0, 180)]
+    assert flow.directions[0].data == b"thanks"
+    assert flow.endpoint(0) == "10.0.0.1:40000"
+    assert flows([]) == []
+    assert flows([b"no capture"]) == []
+
+
+def test_the_bytes_add_up() -> None:
+    frames, client, server = conversation()
+    noise = [ethernet(bytes(28), 0x0806), b"short", frames[3], frames[4]]
+    data = pcap(frames + noise) + bytes(9)
+    reader = Reader()
+    pieces = reader.feed(data) + reader.close()
+    assert reader.bytes_read == len(data) == reader.overhead + reader.payload
+    assert reader.delivered == len(client) + len(server) == sum(len(piece.data) for piece in pieces)
+    assert reader.retransmitted == 180 + 350
+    assert reader.payload == reader.delivered + reader.retransmitted
+    assert reader.ignored == {"arp": 1, "cut": 1}
+    assert [note.code for note in reader.damage] == ["truncated", "bad-packet"]
+    assert (reader.packets, reader.flows, reader.container, reader.unsupported) == (
+        len(frames) + 4,
+        1,
+        "pcap",
+        "",
+    )
+
+
+def test_streams_from_rows() -> None:
+    frames, client, server = conversation()
+    from wirelens.codecs.captures import Dissector, read_packets
+
+    dissector = Dissector()
+    rows = [
+        segment.row() for packet in read_packets([pcap(frames)]) if (segment := dissector.dissect(packet))
+    ]
+    sink = Sink()
+    for row in sorted(rows, key=lambda row: (row[7], row[8])):
+        sink.add(Segment(*row))
+    sink.close()
+    assert (sink.data(0), sink.data(1)) == (client, server)
+
+
+@given(st.integers(1, 400), st.integers(0, 0xFFFFFFFF), st.booleans(), st.data())
+def test_any_order_gives_the_same_stream(size: int, start: int, with_syn: bool, draw: st.DataObject) -> None:
+    """Cut anyhow, repeated, overlapping, in any order: the stream is the same."""
+    data = bytes((index * 7 + index // 251) % 256 for index in range(size))
+    cuts = sorted({0, size, *draw.draw(st.lists(st.integers(0, size), max_size=12))})
+    parts = list(itertools.pairwise(cuts))
+    parts += draw.draw(st.lists(st.tuples(st.integers(0, size), st.integers(0, size)), max_size=6))
+    parts = [(first, last) for first, last in draw.draw(st.permutations(parts)) if first < last]
+    sink = Sink()
+    segments = [segment(start + 1 + first, data[first:last]) for first, last in parts]
+    syn = segment(start, flags=SYN)
+    if with_syn:
+        segments.insert(0, syn)
+    else:
+        segments.insert(draw.draw(st.integers(0, min(len(segments), limits.JOIN_SEGMENTS - 1))), syn)
+    sink.add(*segments)
+    sink.close()
+    assert sink.data() == data
+    assert sink.assembler.flows == 1
+    assert sink.notes() == []
+
+
+@given(st.integers(2, 300), st.data())
+def test_missing_segments_are_gaps(size: int, draw: st.DataObject) -> None:
+    data = bytes(index % 256 for index in range(size))
+    cuts = sorted({0, size, *draw.draw(st.lists(st.integers(0, size), max_size=12))})
+    parts = list(itertools.pairwise(cuts))
+    kept = draw.draw(st.lists(st.sampled_from(parts), unique=True))
+    sink = started()
+    sink.add(*[segment(1 + first, data[first:last]) for first, last in kept])
+    sink.close()
+    whole = bytearray(size)
+    seen = 0
+    for piece in sink.pieces:
+        if piece.direction == 0:
+            whole[piece.offset : piece.offset + len(piece.data)] = piece.data
+            seen += len(piece.data)
+    assert seen == sum(last - first for first, last in kept)
+    assert len(whole) == size
+    for first, last in kept:
+        assert whole[first:last] == data[first:last]
+
+
+numbers = st.one_of(st.integers(0, 60), st.sampled_from([0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 0x10000000]))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            numbers,
+            st.binary(max_size=12),
+            st.sampled_from([0, ACK, SYN, SYN | ACK, FIN | ACK, RST, RST | ACK, SYN | FIN, PSH | ACK, 0xFF]),
+            st.integers(0, 1),
+            numbers,
+            st.sampled_from([0, 0, 0, 1, 9, 1 << 31]),
+            st.integers(-5, 30_000_000),
+        ),
+        max_size=40,
+    )
+)
+def test_any_segments_are_survived(parts: list[tuple[int, bytes, int, int, int, int, int]]) -> None:
+    sink = Sink()
+    for seq, data, flags, side, ack, missing, time in parts:
+        sink.add(segment(seq, data, flags, side, ack=ack, missing=missing, time=time))
+    sink.close()
+
+
+@given(st.binary(max_size=300))
+def test_flows_never_raise(data: bytes) -> None:
+    flows([data])
+    flows([pcap([data])])
+    flows([pcap([ethernet(ipv4(data))])])
+    flows([pcap([ethernet(ipv4(tcp(data=data) + data))]), data])
+
+
+def test_a_large_capture_takes_little_memory() -> None:
+    """What is given out is not kept: 20 MB of 500 flows that never end."""
+    reader = Reader()
+    total = len(pcap([]))
+    reader.feed(pcap([]))
+    tracemalloc.start()
+    for turn in range(40):
+        frames = []
+        for client in range(500):
+            source = struct.pack(">I", 0x0B000000 + client)
+            frames.append(
+                ethernet(ipv4(tcp(seq=1 + turn * 1000, flags=PSH | ACK, data=bytes(1000)), 6, source))
+            )
+        chunk = pcap(frames)[24:]
+        total += len(chunk)
+        for start in range(0, len(chunk), 1 << 16):
+            reader.feed(chunk[start : start + (1 << 16)])
+    del frames, chunk
+    size = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert reader.bytes_read == total > 20_000_000
+    assert size < 3_000_000
+    reader.close()
+    assert reader.delivered == 20_000_000
