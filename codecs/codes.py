@@ -18,6 +18,8 @@ CODES: Final[dict[str, str]] = {
     "limit": "a stated limit on size, nesting or count is exceeded",
     "no-message": "no message of the protocol starts here",
     "unknown-protocol": "no protocol has enough evidence for these bytes",
+    # Hessian
+    "gadget-class": "a class that is known from attacks on deserialization",
     # pasted input
     "pasted-damaged": "the text is a known form, but this place does not fit it",
     "pasted-ambiguous": "two forms fit the text and mean different bytes",

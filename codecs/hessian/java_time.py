@@ -1,0 +1,205 @@
+"""Values of java.time, as the handles of Hessian's writers and their own fields say them."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeAlias
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.hessian.fields import Named, text_of
+from wirelens.codecs.node import Node
+from wirelens.codecs.notation import date_text
+
+Reader: TypeAlias = Callable[[Named], str]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _year_text(year: int) -> str:
+    if 0 <= year <= 9999:
+        return f"{year:04d}"
+    return f"{year:+d}" if year > 0 else f"-{-year:04d}"
+
+
+def _local_date(named: Named) -> str:
+    year, month, day = named.whole("year"), named.whole("month"), named.whole("day")
+    if year is None or month is None or day is None or not (1 <= month <= 12 and 1 <= day <= 31):
+        return ""
+    return f"{_year_text(year)}-{month:02d}-{day:02d}"
+
+
+def _clock(hour: int, minute: int, second: int, nanos: int) -> str:
+    """As java.time.LocalTime.toString: seconds and fractions only where there are some."""
+    text = f"{hour:02d}:{minute:02d}"
+    if not second and not nanos:
+        return text
+    text += f":{second:02d}"
+    if not nanos:
+        return text
+    digits = f"{nanos:09d}"
+    if digits.endswith("000000"):
+        return f"{text}.{digits[:3]}"
+    return f"{text}.{digits[:6] if digits.endswith('000') else digits}"
+
+
+def _local_time(named: Named) -> str:
+    hour, minute = named.whole("hour"), named.whole("minute")
+    second, nano = named.whole("second"), named.whole("nano")
+    if hour is None or minute is None or second is None or nano is None:
+        return ""
+    if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= nano < 10**9):
+        return ""
+    return _clock(hour, minute, second, nano)
+
+
+def _inner(named: Named, *names: str) -> str:
+    """The meaning of the first of the fields that is there: an object's, or the text itself."""
+    for name in names:
+        node = named.get(name)
+        if node is None:
+            continue
+        if node.kind == t.OBJECT or node.kind == t.MAP:
+            inner = Named(node)
+            simple = inner.type[inner.type.rfind(".") + 1 :].removesuffix("Handle")
+            reader = _PARTS.get(simple)
+            return "" if reader is None else reader(inner)
+        text = text_of(node)
+        if text is not None:
+            return text
+    return ""
+
+
+def _local_date_time(named: Named) -> str:
+    date, time = _inner(named, "date"), _inner(named, "time")
+    return f"{date}T{time}" if date and time else ""
+
+
+def _zone_offset(named: Named) -> str:
+    seconds = named.whole("seconds")
+    if seconds is None:
+        seconds = named.whole("totalSeconds")
+    if seconds is None or abs(seconds) > 18 * 3600:
+        return named.text("id") or ""
+    if seconds == 0:
+        return "Z"
+    minutes, rest = divmod(abs(seconds), 60)
+    text = f"{'-' if seconds < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
+    return f"{text}:{rest:02d}" if rest else text
+
+
+def _zone(named: Named) -> str:
+    return named.text("zoneId") or named.text("id") or ""
+
+
+def _offset_date_time(named: Named) -> str:
+    date_time, offset = _inner(named, "dateTime"), _inner(named, "offset")
+    return date_time + offset if date_time and offset else ""
+
+
+def _offset_time(named: Named) -> str:
+    time, offset = _inner(named, "localTime", "time"), _inner(named, "zoneOffset", "offset")
+    return time + offset if time and offset else ""
+
+
+def _zoned_date_time(named: Named) -> str:
+    date_time, offset = _inner(named, "dateTime"), _inner(named, "offset")
+    zone = _inner(named, "zoneId", "zone")
+    if not date_time or not offset:
+        return ""
+    return date_time + offset + (f"[{zone}]" if zone and zone != offset else "")
+
+
+def _instant(named: Named) -> str:
+    seconds, nanos = named.whole("seconds"), named.whole("nanos")
+    if seconds is None or nanos is None or not 0 <= nanos < 10**9 or abs(seconds) > 10**12:
+        return ""
+    try:
+        moment = _EPOCH + timedelta(seconds=seconds)
+    except OverflowError:
+        return ""
+    # Instant.toString always has the seconds.
+    clock = _clock(moment.hour, moment.minute, moment.second, nanos)
+    return f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}T{clock}{':00' if len(clock) == 5 else ''}Z"
+
+
+def _duration(named: Named) -> str:
+    """As java.time.Duration.toString."""
+    seconds, nanos = named.whole("seconds"), named.whole("nanos")
+    if seconds is None or nanos is None or not 0 <= nanos < 10**9:
+        return ""
+    total = seconds * 10**9 + nanos
+    sign = "-" if total < 0 else ""
+    rest, fraction = divmod(abs(total), 10**9)
+    minutes, second = divmod(rest, 60)
+    hours, minute = divmod(minutes, 60)
+    text = "PT" + (f"{sign}{hours}H" if hours else "") + (f"{sign}{minute}M" if minute else "")
+    if second or fraction or text == "PT":
+        text += f"{sign}{second}" + (f".{fraction:09d}".rstrip("0") if fraction else "") + "S"
+    return text
+
+
+def _period(named: Named) -> str:
+    years, months, days = named.whole("years"), named.whole("months"), named.whole("days")
+    if years is None or months is None or days is None:
+        return ""
+    parts = [f"{number}{unit}" for number, unit in ((years, "Y"), (months, "M"), (days, "D")) if number]
+    return "P" + ("".join(parts) or "0D")
+
+
+def _year(named: Named) -> str:
+    year = named.whole("year")
+    return "" if year is None else str(year)
+
+
+def _year_month(named: Named) -> str:
+    year, month = named.whole("year"), named.whole("month")
+    return "" if year is None or month is None or not 1 <= month <= 12 else f"{_year_text(year)}-{month:02d}"
+
+
+def _month_day(named: Named) -> str:
+    month, day = named.whole("month"), named.whole("day")
+    if month is None or day is None or not (1 <= month <= 12 and 1 <= day <= 31):
+        return ""
+    return f"--{month:02d}-{day:02d}"
+
+
+def date_of(node: Node | None) -> str:
+    """The ISO text of a date value in UTC; empty outside the years 1 to 9999."""
+    if node is None or node.kind != t.DATE:
+        return ""
+    return iso(node.number)
+
+
+def iso(milliseconds: int) -> str:
+    try:
+        return date_text(milliseconds)
+    except (OverflowError, ValueError):
+        return ""
+
+
+TIMES: Final[dict[str, Reader]] = {
+    "LocalDate": _local_date,
+    "LocalTime": _local_time,
+    "LocalDateTime": _local_date_time,
+    "Instant": _instant,
+    "Duration": _duration,
+    "Period": _period,
+    "Year": _year,
+    "YearMonth": _year_month,
+    "MonthDay": _month_day,
+    "OffsetDateTime": _offset_date_time,
+    "OffsetTime": _offset_time,
+    "ZonedDateTime": _zoned_date_time,
+    "ZoneId": _zone,
+    "ZoneRegion": _zone,
+    "ZoneOffset": _zone_offset,
+}
+
+# What other times are made of: read without going further down than one level each.
+_PARTS: Final[dict[str, Reader]] = {
+    "LocalDate": _local_date,
+    "LocalTime": _local_time,
+    "LocalDateTime": _local_date_time,
+    "ZoneId": _zone,
+    "ZoneRegion": _zone,
+    "ZoneOffset": _zone_offset,
+}

@@ -1,0 +1,196 @@
+"""Exceptions on the tape as Java prints them.
+
+Sources: java.lang.Throwable (printStackTrace, toString), java.lang.StackTraceElement (toString).
+"""
+
+from typing import Final
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.hessian.fields import MAX_TEXT, TEXTS, Named, follow
+from wirelens.codecs.node import Node
+
+MAX_LINES: Final = 1000  # lines of one stack trace
+MAX_FRAME: Final = 400  # characters of one of its frames
+
+_CAUSES: Final = ("cause", "undeclaredThrowable", "target", "ex", "rootCause")
+
+
+def is_exception(named: Named) -> bool:
+    """True for what has the fields of a Throwable, or the name of one and a message or a cause."""
+    values = named.values
+    if not named.type:
+        return False
+    if "detailMessage" in values and ("cause" in values or "stackTrace" in values):
+        return True
+    if named.type.endswith("Error"):
+        return "detailMessage" in values or "stackTrace" in values
+    if not named.type.endswith(("Exception", "Throwable")):
+        return False
+    return "detailMessage" in values or "message" in values or "stackTrace" in values or "cause" in values
+
+
+def heading(named: Named) -> str:
+    """As Throwable.toString: the class and, where there is one, the message."""
+    message = named.text("detailMessage")
+    if message is None:
+        message = named.text("message")
+    if message is None and named.get("detailMessage") is not None:
+        node = named.get("detailMessage")
+        if node is not None and node.kind in TEXTS:
+            message = node.content[:MAX_TEXT].decode("utf-8", "replace") + "…"
+    return named.type if message is None else f"{named.type}: {message}"
+
+
+def _cause_of(named: Named) -> Node | None:
+    """The node under the field that holds the cause, as it stands: it may be a reference."""
+    for name in _CAUSES:
+        value = named.values.get(name)
+        if value is not None and value.kind in (t.OBJECT, t.MAP, t.REF):
+            return value
+    return None
+
+
+def _traced_above(node: Node) -> bool:
+    """True where the trace of the exception around this one tells of it already."""
+    parent = node.parent
+    if parent is not None and parent.kind == t.LIST:
+        outer = parent.parent
+        if outer is None or outer.kind not in (t.OBJECT, t.MAP):
+            return False
+        named = Named(outer)
+        held = named.values.get("suppressedExceptions")
+        return held is not None and held.index == parent.index and is_exception(named)
+    if parent is None or parent.kind not in (t.OBJECT, t.MAP):
+        return False
+    named = Named(parent)
+    if not is_exception(named):
+        return False
+    cause = _cause_of(named)
+    return cause is not None and cause.index == node.index
+
+
+class _Entry:
+    """An exception still to be printed: its node, and what stands before it."""
+
+    def __init__(self, node: Node, caption: str, prefix: str, above: list[str]) -> None:
+        self.node: Final = node
+        self.caption: Final = caption
+        self.prefix: Final = prefix
+        self.above: Final = above
+
+
+def stack_trace(node: Node) -> list[str]:
+    """The lines of Java's stack trace of an exception, with its suppressed ones and its causes.
+
+    Empty for what is no exception, and for one that stands as cause or suppressed in another one, whose
+    trace has it. What is told elsewhere is not told again: exceptions met again and lists of frames
+    reached through a reference are named by their number. At most about `MAX_LINES` lines.
+    """
+    if node.kind not in (t.OBJECT, t.MAP) or not is_exception(Named(node)) or _traced_above(node):
+        return []
+    lines: list[str] = []
+    seen: set[int] = set()
+    stack = [_Entry(node, "", "", [])]
+    while stack:
+        entry = stack.pop()
+        if len(lines) >= MAX_LINES:
+            lines.append("\t… and more, left out here")
+            break
+        _print_one(entry, lines, seen, stack)
+    return lines
+
+
+def _print_one(entry: _Entry, lines: list[str], seen: set[int], stack: list[_Entry]) -> None:
+    prefix = entry.prefix
+    node = follow(entry.node)
+    if node is None:
+        lines.append(f"{prefix}{entry.caption}#{entry.node.reference}, which is not there")
+        return
+    named = Named(node)
+    said = heading(named) if named.type else "an object without a class"
+    if int(node.index) in seen:
+        lines.append(f"{prefix}{entry.caption}[CIRCULAR REFERENCE: {_one_line(said)}]")
+        return
+    seen.add(int(node.index))
+    for position, line in enumerate(said.split("\n")):
+        lines.append((f"{prefix}{entry.caption}" if position == 0 else "") + line.rstrip("\r"))
+    if entry.node.kind == t.REF:
+        lines.append(f"{prefix}\t... see #{node.reference}")
+        return
+    frames = _frames(named, lines, prefix)
+    common = 0
+    while common < min(len(frames), len(entry.above)) and frames[-1 - common] == entry.above[-1 - common]:
+        common += 1
+    kept = len(frames) - common
+    room = max(MAX_LINES - len(lines), 0)
+    lines.extend([f"{prefix}\tat {frame}" for frame in frames[: min(kept, room)]])
+    if kept > room:
+        lines.append(f"{prefix}\t… {kept - room} frames left out here")
+    if common:
+        lines.append(f"{prefix}\t... {common} more")
+    cause = _cause_of(named)
+    if cause is not None:
+        target = follow(cause)
+        # A Throwable without a cause has itself in that field.
+        if target is None or target.index != node.index:
+            stack.append(_Entry(cause, "Caused by: ", prefix, frames))
+    held = named.values.get("suppressedExceptions")
+    if held is not None and held.kind == t.LIST:
+        suppressed: list[_Entry] = []
+        for part in held.parts():
+            if part.kind in (t.OBJECT, t.MAP, t.REF) and len(suppressed) < MAX_LINES:
+                suppressed.append(_Entry(part, "Suppressed: ", prefix + "\t", frames))
+        suppressed.reverse()
+        stack.extend(suppressed)
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r", "").replace("\n", " ")
+
+
+def _frames(named: Named, lines: list[str], prefix: str) -> list[str]:
+    """The frames of an exception's own list; of a list that is elsewhere, a line that says where."""
+    held = named.values.get("stackTrace")
+    if held is None:
+        return []
+    if held.kind == t.REF:
+        target = follow(held)
+        if target is not None and target.kind == t.LIST and target.index + 1 < target.tape.next(target.index):
+            lines.append(f"{prefix}\t... frames as in #{target.reference}")
+        return []
+    frames: list[str] = []
+    if held.kind != t.LIST:
+        return frames
+    for part in held.parts():
+        if part.hidden:
+            continue
+        value = follow(part)
+        text = "" if value is None or value.kind not in (t.OBJECT, t.MAP) else frame_text(Named(value))
+        frames.append(_one_line(text)[:MAX_FRAME] if text else "?")
+    return frames
+
+
+def frame_text(named: Named) -> str:
+    """As java.lang.StackTraceElement.toString."""
+    method = named.text("methodName")
+    declaring = named.text("declaringClass")
+    if declaring is None or method is None:
+        return ""
+    shown = named.whole("format") or 0
+    module = named.text("moduleName") or ""
+    loader = named.text("classLoaderName") or ""
+    version = named.text("moduleVersion") or ""
+    before = f"{loader}/" if loader and not shown & 1 else ""
+    if module:
+        before += module + (f"@{version}" if version and not shown & 2 else "")
+    if before:
+        before += "/"
+    line = named.whole("lineNumber")
+    file = named.text("fileName")
+    if line == -2:
+        place = "Native Method"
+    elif file is None:
+        place = "Unknown Source"
+    else:
+        place = f"{file}:{line}" if line is not None and line >= 0 else file
+    return f"{before}{declaring}.{method}({place})"
