@@ -1,19 +1,29 @@
-"""Captures and pasted text to bytes: packet files, packets, streams. Pure: no files are opened."""
+"""Captures and pasted text to bytes: packet files, packets, streams. Pure: no files are opened.
 
-from wirelens.codecs.captures.containers import (
-    READABLE,
-    SNIFF_LENGTH,
-    UNSUPPORTED,
-    PacketReader,
-    range_reader,
-    read_packets,
-    sniff,
-    split,
-)
-from wirelens.codecs.captures.packets import Dissector, FragmentRow, Row, Segment
-from wirelens.codecs.captures.pcap import Packet, State
-from wirelens.codecs.captures.reader import CHUNK, Reader, flows
-from wirelens.codecs.captures.streams import Assembler, Direction, Flow, Piece
+Names load when they are first used: who pastes text does not wait for the packet readers, nor the other way.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from wirelens.codecs.captures.containers import (
+        READABLE,
+        SNIFF_LENGTH,
+        UNSUPPORTED,
+        PacketReader,
+        range_reader,
+        read_packets,
+        sniff,
+        split,
+    )
+    from wirelens.codecs.captures.packets import Dissector, FragmentRow, Row, Segment
+    from wirelens.codecs.captures.pasted import pasted
+    from wirelens.codecs.captures.pcap import Packet, State
+    from wirelens.codecs.captures.reader import CHUNK, Reader, flows
+    from wirelens.codecs.captures.streams import Assembler, Direction, Flow, Piece
 
 __all__ = [
     "CHUNK",
@@ -33,8 +43,55 @@ __all__ = [
     "Segment",
     "State",
     "flows",
+    "pasted",
     "range_reader",
     "read_packets",
     "sniff",
     "split",
 ]
+
+_HOMES: Final[dict[str, str]] = {
+    "CHUNK": "reader",
+    "READABLE": "containers",
+    "SNIFF_LENGTH": "containers",
+    "UNSUPPORTED": "containers",
+    "Assembler": "streams",
+    "Direction": "streams",
+    "Dissector": "packets",
+    "Flow": "streams",
+    "FragmentRow": "packets",
+    "Packet": "pcap",
+    "PacketReader": "containers",
+    "Piece": "streams",
+    "Reader": "reader",
+    "Row": "packets",
+    "Segment": "packets",
+    "State": "pcap",
+    "flows": "reader",
+    "pasted": "pasted",
+    "range_reader": "containers",
+    "read_packets": "containers",
+    "sniff": "containers",
+    "split": "containers",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+class _Package(ModuleType):
+    """Keeps `pasted` the function: importing the module of that name would put itself in its place."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "pasted" and isinstance(value, ModuleType):
+            value = value.pasted
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

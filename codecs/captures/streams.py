@@ -6,7 +6,6 @@ Source: RFC 9293 (sequence numbers section 3.4, RST 3.5.3); RFC 7413 for data on
 """
 
 from bisect import bisect_right
-from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final
 
 from mypy_extensions import i64
@@ -106,6 +105,8 @@ class Flow:
 
     def address(self, direction: int) -> str:
         """The address of a side as text."""
+        from socket import AF_INET, AF_INET6, inet_ntop  # slow to import, and not always needed
+
         host = self.hosts[direction]
         return inet_ntop(AF_INET if len(host) == 4 else AF_INET6, host)
 

@@ -428,9 +428,9 @@ def test_many_flows_interleaved() -> None:
         streams.setdefault(piece.flow.number, []).append(piece.data)
     assert len(streams) == count
     for parts in streams.values():
-        data = b"".join(parts)
-        client = data[:4]
-        assert data == b"".join(client + struct.pack(">I", 1 + 8 * turn) for turn in range(rounds))
+        whole = b"".join(parts)
+        name = whole[:4]
+        assert whole == b"".join(name + struct.pack(">I", 1 + 8 * turn) for turn in range(rounds))
 
 
 def test_datagrams_are_pieces() -> None:

@@ -1,0 +1,36 @@
+"""What `codecs.captures` exports, in whatever order it is imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from wirelens.codecs import captures
+
+
+def test_every_name_is_there() -> None:
+    for name in captures.__all__:
+        assert getattr(captures, name) is not None
+    with pytest.raises(AttributeError):
+        captures.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from wirelens.codecs import captures; captures.pasted('00 01')",
+        "import wirelens.codecs.captures.pasted; wirelens.codecs.captures.pasted('00 01')",
+        "import wirelens.codecs.captures.pasted; from wirelens.codecs.captures import pasted; pasted('00 01')",
+        "from wirelens.codecs.captures.pasted import pasted; pasted('00 01')",
+    ],
+)
+def test_pasted_is_the_function(code: str) -> None:
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_pasted_text_does_not_load_the_packet_readers() -> None:
+    code = "import sys; from wirelens.codecs.captures.pasted import pasted; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    for name in ("pcap", "packets", "streams"):
+        assert f"wirelens.codecs.captures.{name}" not in loaded.split()
