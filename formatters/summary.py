@@ -55,3 +55,20 @@ def duration(seconds: float) -> str:
         if seconds * factor >= 1 or unit == "µs":
             return f"{seconds * factor:.3g} {unit}"
     return ""
+
+
+def heading(record: Record) -> Line:
+    """What stands above a message where the input is a capture or one of several files."""
+    source = record.source
+    if source is None:
+        return []
+    if "flow" not in source:
+        return [(lay.HEADING, clean(str(source.get("file", ""))))]
+    line = origin(record)
+    packets = source.get("packets")
+    if isinstance(packets, list) and packets:
+        line.append((lay.DIM, f"packet {', '.join([str(number) for number in packets[:8]])}{', …' if len(packets) > 8 else ''}"))
+    latency = _latency(record)
+    if latency:
+        line.append((lay.NUMBER, f"  after {latency}"))
+    return line

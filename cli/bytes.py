@@ -1,0 +1,88 @@
+"""`wirelens bytes`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from wirelens.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Final
+
+    from wirelens.cli.inputs import Inputs
+    from wirelens.cli.output import Output
+
+EPILOG: Final = """\b
+Examples:
+  wirelens bytes ticket.txt                    a dump of the bytes that the text means
+  wirelens bytes ticket.txt -o payload.bin
+  wirelens bytes --hex '\\xca\\xfe' | xxd
+  wirelens bytes --to c payload.bin"""
+
+
+@click.command(context_settings=options.CONTEXT, epilog=EPILOG, short_help="Turn whatever was pasted into bytes.")
+@options.inputs
+@options.kind
+@options.output
+@click.pass_context
+def command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    texts: tuple[str, ...],
+    form: str | None,
+    kind: str | None,
+    target: str | None,
+    color: str,
+    width: int | None,
+    pager: bool,
+    verbose: bool,
+) -> None:
+    """Write the bytes that INPUT means, one input behind the other.
+
+    Raw into a pipe or a file, a dump of offset, hex and text on a terminal.
+    """
+    from wirelens.cli.inputs import Inputs
+    from wirelens.cli.output import Output
+
+    inputs = Inputs(paths, texts, form)
+    with Output(target, color, width, pager, False, inputs.paths) as output:
+        write(read(inputs, verbose), output, kind)
+        if inputs.failed:
+            ctx.exit(2)
+
+
+def read(inputs: Inputs, verbose: bool) -> Iterator[bytes]:
+    """The bytes of all inputs, in chunks."""
+    from wirelens.cli.inputs import InputError
+
+    for item in inputs:
+        if verbose:
+            click.echo(f"{item.name}: read as {item.form}", err=True)
+        if item.capture:
+            inputs.fail(f"{item.name}: a capture; `wirelens decode --format jsonl --flow N` then `wirelens encode` gives the bytes of a flow")
+            continue
+        try:
+            yield from item.chunks
+        except InputError as error:
+            inputs.fail(str(error))
+        for note in item.notes:
+            inputs.fail(f"{item.name}: {note}")
+
+
+def write(chunks: Iterable[bytes], output: Output, kind: str | None) -> None:
+    """Write bytes: `kind` is "raw", "hex", "dump", "c", or None for what the output is fit for."""
+    from wirelens.formatters import octets
+
+    if kind is None:
+        kind = "dump" if output.terminal else "raw"
+    if kind == "raw":
+        for chunk in chunks:
+            output.data(chunk)
+    elif kind == "dump":
+        output.lines(octets.dump(chunks))
+    else:
+        for text in (octets.c_array if kind == "c" else octets.hex_digits)(chunks):
+            output.text(text)

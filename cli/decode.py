@@ -1,0 +1,175 @@
+"""`wirelens decode`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from wirelens.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Final
+
+    from wirelens.cli.inputs import Input, Inputs
+    from wirelens.cli.output import Output
+    from wirelens.codecs import Record
+
+FORMATS: Final = ("tree", "hex", "summary", "json", "jsonl", "dot", "mermaid")
+
+EPILOG: Final = """\b
+Examples:
+  wirelens decode payload.hex
+  wirelens decode --hex '1e 00 00 01 08 00 00 00 00'
+  wirelens decode --format hex payload.bin       each byte beside its field
+  wirelens decode --as hessian2 --format json x.bin
+  pbpaste | wirelens decode
+  tcpdump -w - port 1080 | wirelens decode -     messages as they come"""
+
+
+@click.command(context_settings=options.CONTEXT, epilog=EPILOG, short_help="Show the messages in files, captures or pasted bytes.")
+@options.inputs
+@options.protocol
+@click.option("--format", "style", type=click.Choice(FORMATS), default="tree", help="How to show messages; tree by default.")
+@click.option("--plain", is_flag=True, help="For reading: without types, tags and wire forms. Does not encode back.")
+@options.output
+@click.pass_context
+def command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    texts: tuple[str, ...],
+    form: str | None,
+    protocol: str | None,
+    style: str,
+    plain: bool,
+    target: str | None,
+    color: str,
+    width: int | None,
+    pager: bool,
+    verbose: bool,
+) -> None:
+    """Show the messages in INPUT: files, folders of files, - for standard input, or text given with --hex.
+
+    Whatever a person pastes is accepted as it is: hex, dumps of xxd, hexdump and tcpdump, escaped strings,
+    arrays of any language, base64; or raw bytes, and captures (pcap, pcapng, snoop), any of them gzipped.
+    """
+    from wirelens.cli.inputs import Inputs
+    from wirelens.cli.output import Output
+
+    inputs = Inputs(paths, texts, form)
+    with Output(target, color, width, pager, plain, inputs.paths) as output:
+        run = Run(inputs, output, protocol, verbose)
+        draw(run.records(), output, style, plain)
+    ctx.exit(2 if inputs.failed else 1 if run.undecoded else 0)
+
+
+class Run:
+    """Reads all inputs and decodes them; `undecoded` says whether something did not decode."""
+
+    def __init__(self, inputs: Inputs, output: Output, protocol: str | None, verbose: bool) -> None:
+        self.inputs = inputs
+        self.output = output
+        self.protocol = protocol
+        self.verbose = verbose
+        self.undecoded = False
+
+    def records(self) -> Iterator[Record]:
+        """The records of all inputs, each when it is complete."""
+        from wirelens.cli.inputs import InputError
+
+        for item in self.inputs:
+            self.say_form(item)
+            if item.live:
+                self.output.live()
+                item.before_read = self.output.flush
+            try:
+                yield from self.capture(item) if item.capture else self.plain(item)
+            except InputError as error:
+                self.inputs.fail(str(error))
+            for note in item.notes:
+                self.undecoded = True
+                self.output.flush()
+                click.echo(f"{item.name}: {note}", err=True)
+
+    def say_form(self, item: Input) -> None:
+        if self.verbose:
+            packed = "gzipped " if item.gzipped else ""
+            click.echo(f"{item.name}: read as {packed}{item.form}", err=True)
+
+    def plain(self, item: Input) -> Iterator[Record]:
+        """The records of an input that is one stream of bytes."""
+        from wirelens.codecs.decoder import Decoder
+
+        decoder = Decoder(self.protocol)
+        told = not self.verbose or self.protocol is not None
+        empty = True
+        for chunk in item.chunks:
+            empty = False
+            if not told:
+                told = True
+                self.say_protocol(item.name, chunk)
+            yield from self.finish(item, decoder.feed(chunk))
+        yield from self.finish(item, decoder.close())
+        if empty:
+            self.output.flush()
+            click.echo(f"{item.name}: no bytes in it", err=True)
+            self.undecoded = True
+        elif decoder.codec is None:
+            self.output.flush()
+            click.echo(f"{item.name}: no protocol has enough evidence; `wirelens detect` says more, --as PROTOCOL decodes it as one", err=True)
+
+    def say_protocol(self, name: str, data: bytes) -> None:
+        from wirelens.cli.detect import verdict
+        from wirelens.codecs.detect import detect
+
+        click.echo(f"{name}: {verdict(detect(data))}", err=True)
+
+    def finish(self, item: Input, records: Sequence[Record]) -> Sequence[Record]:
+        """Note what did not decode, and where the records come from."""
+        for record in records:
+            if record.damaged:
+                self.undecoded = True
+            if self.inputs.several:
+                record.source = {"file": item.name}
+        return records
+
+    def capture(self, item: Input) -> Iterator[Record]:
+        raise click.ClickException("captures are not read yet")
+
+
+def draw(records: Iterator[Record], output: Output, style: str, plain: bool) -> None:
+    """Write records in a format."""
+    if style in ("json", "jsonl"):
+        from wirelens.formatters import json
+
+        for text in (json.json if style == "json" else json.jsonl)(records, plain):
+            output.text(text)
+    elif style == "summary":
+        from wirelens.formatters.summary import summary
+
+        for record in records:
+            output.line(summary(record, output.layout))
+    elif style in ("dot", "mermaid"):
+        from wirelens.formatters import graph
+
+        for text in getattr(graph, style)(records):
+            output.text(text)
+    else:
+        if style == "hex":
+            from wirelens.formatters.hexview import hexview as view
+        else:
+            from wirelens.formatters.tree import tree as view
+        from wirelens.formatters.summary import heading
+
+        said = None
+        first = True
+        for record in records:
+            if not first:
+                output.text("\n")
+            first = False
+            above = heading(record)
+            if above and above != said:
+                output.line(above)
+            said = above
+            output.lines(view(record, output.layout))

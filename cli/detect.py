@@ -1,0 +1,165 @@
+"""`wirelens detect`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from wirelens.cli import options
+
+if TYPE_CHECKING:
+    from typing import Final
+
+    from wirelens.cli.inputs import Input
+    from wirelens.cli.output import Output
+    from wirelens.codecs import Detection, Json
+    from wirelens.formatters.layout import Line
+
+SHOWN: Final = 5  # candidates, unless --all
+
+EPILOG: Final = """\b
+Examples:
+  wirelens detect payload.bin
+  wirelens detect --all --hex 'c0 02 63'
+  wirelens detect --format json dumps/
+
+\b
+Evidence is counted in bits of constraint that the bytes satisfy: a magic of one byte counts 8, a length
+that lands on a valid next header counts its bits. Exit status: 0 named, 1 unknown, 2 no such input."""
+
+
+@click.command(context_settings=options.CONTEXT, epilog=EPILOG, short_help="Name the protocol that bytes speak, with the evidence.")
+@options.inputs
+@click.option("--all", "everything", is_flag=True, help="Show every candidate, however weak.")
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", help="text by default.")
+@options.output
+@click.pass_context
+def command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    texts: tuple[str, ...],
+    form: str | None,
+    everything: bool,
+    style: str,
+    target: str | None,
+    color: str,
+    width: int | None,
+    pager: bool,
+    verbose: bool,
+) -> None:
+    """Name the protocol that INPUT speaks, and say why: candidates with their evidence in bits."""
+    from wirelens.cli.inputs import InputError, Inputs
+    from wirelens.cli.output import Output
+
+    inputs = Inputs(paths, texts, form)
+    unknown = False
+    found: list[Json] = []
+    with Output(target, color, width, pager, False, inputs.paths) as output:
+        first = True
+        for item in inputs:
+            if verbose:
+                click.echo(f"{item.name}: read as {item.form}", err=True)
+            try:
+                detection, size = examine(item)
+            except InputError as error:
+                inputs.fail(str(error))
+                continue
+            unknown = unknown or detection.protocol == "unknown"
+            if style == "json":
+                said = as_json(detection, everything)
+                found.append({"file": item.name, **said} if inputs.several else said)
+                continue
+            if not first:
+                output.text("\n")
+            first = False
+            if inputs.several:
+                output.line([("heading", item.name)])
+            report(detection, size, output, everything)
+        if style == "json":
+            from wirelens.codecs import dumps
+            from wirelens.formatters.json import indented
+
+            whole: Json = found if inputs.several else found[0] if found else None
+            output.text("".join(indented(dumps(whole))) + "\n")
+    ctx.exit(2 if inputs.failed else 1 if unknown else 0)
+
+
+def examine(item: Input) -> tuple[Detection, int]:
+    """What the start of an input speaks, and how many bytes were looked at."""
+    from wirelens.codecs.detect import ENOUGH_BYTES, detect
+
+    parts: list[bytes] = []
+    size = 0
+    for chunk in item.chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if size >= ENOUGH_BYTES:
+            break
+    return detect(b"".join(parts)), min(size, ENOUGH_BYTES)
+
+
+def verdict(detection: Detection) -> str:
+    """The protocol and its evidence in a line."""
+    candidates = detection.candidates
+    if detection.protocol == "unknown":
+        if not candidates:
+            return "unknown, no protocol fits"
+        best = candidates[0]
+        return f"unknown; {best.protocol} has only {best.bits:.0f} bits of evidence"
+    best = candidates[0]
+    return f"{best.protocol}, {best.bits:.0f} bits of evidence: {'; '.join(best.reasons)}"
+
+
+def report(detection: Detection, size: int, output: Output, everything: bool) -> None:
+    """The verdict, then a block for each candidate."""
+    from wirelens.codecs.detect import THRESHOLD
+    from wirelens.formatters import layout as lay
+
+    candidates = detection.candidates
+    head: Line = [(lay.PROTOCOL, detection.protocol)]
+    if detection.protocol == "unknown":
+        if not size:
+            why = "no bytes"
+        elif not candidates:
+            why = f"no protocol fits the {lay.count(size, 'byte')}"
+        else:
+            why = f"{THRESHOLD:.0f} bits of evidence are asked for"
+        head.append((lay.DIM, f"  {why}"))
+    else:
+        head.append((lay.DIM, f"  {candidates[0].bits:.0f} bits of evidence in {lay.count(size, 'byte')}"))
+        others = [one for one in candidates if one.protocol != detection.protocol and one.protocol not in detection.equal]
+        if others:
+            margin = candidates[0].bits - others[0].bits
+            head.append((lay.DIM, f", {margin:.0f} more than {others[0].protocol}"))
+    output.line(head)
+    equal = [name for name in detection.equal if name != detection.protocol]
+    if equal:
+        output.line([(lay.PLAIN, "  the same meaning as "), (lay.WORD, ", ".join(equal))])
+    shown = candidates if everything else candidates[:SHOWN]
+    widest = max([len(one.protocol) for one in shown], default=0)
+    for one in shown:
+        line: Line = [(lay.NUMBER, f"  {one.bits:>5.0f}  "), (lay.NAME, f"{one.protocol:<{widest}}  ")]
+        for position, reason in enumerate(one.reasons):
+            if position:
+                line = [(lay.PLAIN, " " * (widest + 11))]
+            line.append((lay.PLAIN, lay.clean(reason)))
+            output.line(line)
+        if not one.reasons:
+            output.line(line)
+        if one.settle:
+            output.line([(lay.PLAIN, " " * (widest + 11)), (lay.NOTE, f"to settle it: {lay.clean(one.settle)}")])
+    if len(shown) < len(candidates):
+        output.line([(lay.DIM, f"         and {len(candidates) - len(shown)} more (--all)")])
+
+
+def as_json(detection: Detection, everything: bool) -> dict[str, Json]:
+    """The detection as JSON."""
+    shown = detection.candidates if everything else detection.candidates[:SHOWN]
+    candidates: list[Json] = []
+    for one in shown:
+        said: dict[str, Json] = {"protocol": one.protocol, "bits": round(one.bits, 1), "reasons": list(one.reasons)}
+        if one.settle:
+            said["settle"] = one.settle
+        candidates.append(said)
+    return {"protocol": detection.protocol, "equal": list(detection.equal), "candidates": candidates}

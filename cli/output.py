@@ -1,0 +1,243 @@
+"""Where results go: standard output or a file, with colour, width and paging as the terminal has them.
+
+Standard output holds the result and nothing else; `talk` says everything else on standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from wirelens.formatters.layout import Layout
+from wirelens.formatters.layout import plain as plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from subprocess import Popen
+    from types import TracebackType
+    from typing import BinaryIO, Final
+
+    from wirelens.formatters.layout import Line
+    from wirelens.formatters.terminal import Painter
+
+CLOSED_PIPE: Final = 141  # as a shell says of a command that SIGPIPE ended
+BLOCK: Final = 1 << 16  # characters that wait to be written
+PAGER: Final = "less"
+
+
+class Output:
+    """Takes lines, text or bytes; a context in which a file is completed, or left as it was.
+
+    `target` is a file's path, None or "-" for standard output. `inputs` are paths that may not be
+    overwritten. `color` is "auto", "always" or "never"; `width` None takes a terminal's.
+    """
+
+    def __init__(
+        self,
+        target: str | None = None,
+        color: str = "auto",
+        width: int | None = None,
+        pager: bool = False,
+        plain: bool = False,
+        inputs: Iterable[str] = (),
+    ) -> None:
+        self.target = None if target in (None, "-") else target
+        self.terminal = self.target is None and sys.stdout.isatty()
+        self.parts: list[str] = []
+        self.waiting = 0
+        self.file: BinaryIO | None = None
+        self.unfinished: str | None = None  # the path of a file that is not complete yet
+        self.process: Popen[bytes] | None = None
+        self.held: list[str] | None = None  # lines of a first screen, which decide whether to page
+        self.height = 0
+        if self.target is not None:
+            self._keep_inputs(inputs)
+        smart = self.terminal and os.environ.get("TERM") != "dumb"
+        if color == "auto":
+            forced = os.environ.get("FORCE_COLOR", "") not in ("", "0")
+            coloured = forced or (smart and not os.environ.get("NO_COLOR"))
+        else:
+            coloured = color == "always"
+        self.painter: Painter | None = None
+        measure = len
+        if coloured or self.terminal or width is not None:
+            from wirelens.formatters import terminal
+
+            measure = terminal.cells
+            if coloured:
+                self.painter = terminal.Painter()
+        if self.terminal:
+            size = os.get_terminal_size(sys.stdout.fileno())
+            columns = int(os.environ.get("COLUMNS") or 0) if os.environ.get("COLUMNS", "").isdigit() else 0
+            width = width or columns or size.columns or 80
+            if pager and smart and size.lines > 2 and _pager():
+                self.held = []
+                self.height = size.lines - 1
+        self.layout = Layout(width, measure, plain)
+
+    def _keep_inputs(self, inputs: Iterable[str]) -> None:
+        """Refuse to write over what is read."""
+        target = self.target
+        assert target is not None
+        if os.path.exists(target):
+            for path in inputs:
+                if path != "-" and os.path.exists(path) and os.path.samefile(path, target):
+                    raise click.BadParameter(f"{target} is an input", param_hint="-o")
+        elif not os.path.isdir(os.path.dirname(target) or "."):
+            raise click.BadParameter(f"{os.path.dirname(target)}: no such folder", param_hint="-o")
+
+    def __enter__(self) -> Output:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None or issubclass(kind, (click.ClickException, click.exceptions.Exit)) or self.target is None:
+                self._end()
+        except BrokenPipeError:
+            self.closed_pipe()
+        finally:
+            unfinished = self.unfinished
+            if unfinished is not None and os.path.exists(unfinished):
+                os.unlink(unfinished)
+        if kind is not None and issubclass(kind, BrokenPipeError):
+            self.closed_pipe()
+
+    def _end(self) -> None:
+        """Write what is left; a file gets its name only now."""
+        if self.held is not None:
+            self.parts, self.held = self.held, None
+        self.flush()
+        if self.process is not None:
+            self._wait()
+        if self.file is not None and self.target is not None:
+            self.file.close()
+            if self.unfinished is not None:
+                os.replace(self.unfinished, self.target)
+                self.unfinished = None
+        elif self.target is not None:
+            self._open().close()
+            if self.unfinished is not None:
+                os.replace(self.unfinished, self.target)
+                self.unfinished = None
+
+    def closed_pipe(self) -> None:
+        """Nobody reads any more: end quietly."""
+        if self.process is not None:
+            self._wait()
+        else:
+            try:
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, sys.stdout.fileno())
+            except (OSError, ValueError):
+                pass
+        raise SystemExit(0 if self.process is not None else CLOSED_PIPE)
+
+    def _wait(self) -> None:
+        process = self.process
+        assert process is not None
+        try:
+            if process.stdin is not None:
+                process.stdin.close()
+        except BrokenPipeError:
+            pass
+        while True:
+            try:
+                process.wait()
+                return
+            except KeyboardInterrupt:  # it is the pager's
+                continue
+
+    def _open(self) -> BinaryIO:
+        """The file behind the output."""
+        if self.file is None:
+            if self.target is None:
+                self.file = sys.stdout.buffer
+            elif os.path.exists(self.target) and not os.path.isfile(self.target):
+                self.file = open(self.target, "wb")  # a device or a pipe
+            else:
+                import tempfile
+
+                folder, name = os.path.split(os.path.realpath(self.target))
+                handle, self.unfinished = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+                mask = os.umask(0)
+                os.umask(mask)
+                os.fchmod(handle, (os.stat(self.target).st_mode if os.path.exists(self.target) else 0o666 & ~mask) & 0o777)
+                self.file = open(handle, "wb")
+        return self.file
+
+    def line(self, line: Line) -> None:
+        """A line of segments."""
+        painter = self.painter
+        self.text((plain_text(line) if painter is None else painter.paint(line)).rstrip() + "\n")
+
+    def lines(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            self.line(line)
+
+    def text(self, text: str) -> None:
+        """Text as it is."""
+        held = self.held
+        if held is not None:
+            held.append(text)
+            self.height -= text.count("\n")
+            if self.height <= 0:
+                self.held = None
+                self._start_pager()
+                self.parts = held
+                self.flush()
+            return
+        self.parts.append(text)
+        self.waiting += len(text)
+        if self.waiting >= BLOCK:
+            self.flush()
+
+    def data(self, data: bytes) -> None:
+        """Bytes as they are."""
+        self.flush()
+        self._open().write(data)
+
+    def flush(self) -> None:
+        """Let the reader see what there is: before waiting for more input."""
+        if self.held is not None:
+            return
+        if self.parts:
+            parts, self.parts, self.waiting = self.parts, [], 0
+            self._open().write("".join(parts).encode("utf-8", "backslashreplace"))
+        if self.file is not None:
+            self.file.flush()
+
+    def live(self) -> None:
+        """The input is a stream that others write: show each message at once, do not page."""
+        held, self.held = self.held, None
+        if held:
+            self.parts = held
+
+    def _start_pager(self) -> None:
+        import shlex
+        import subprocess
+
+        environment = {"LESS": "FRX", **os.environ}
+        self.flush()
+        self.process = subprocess.Popen(shlex.split(_pager()), stdin=subprocess.PIPE, env=environment)
+        assert self.process.stdin is not None
+        self.file = self.process.stdin  # type: ignore[assignment]
+
+
+def _pager() -> str:
+    """The command that pages; empty for none."""
+    import shutil
+
+    said = os.environ.get("WIRELENS_PAGER", os.environ.get("PAGER", PAGER)).strip()
+    if not said or said == "cat" or shutil.which(said.split()[0]) is None:
+        return ""
+    return "less -R" if said == "less" else said
+
+
+def talk(text: str) -> None:
+    """Say something on standard error."""
+    click.echo(text, err=True)
