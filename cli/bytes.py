@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-
 from wirelens.cli import options
 
 if TYPE_CHECKING:
@@ -23,7 +22,9 @@ Examples:
   wirelens bytes --to c payload.bin"""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG, short_help="Turn whatever was pasted into bytes.")
+@click.command(
+    context_settings=options.CONTEXT, epilog=EPILOG, short_help="Turn whatever was pasted into bytes."
+)
 @options.inputs
 @options.kind
 @options.output
@@ -62,7 +63,10 @@ def read(inputs: Inputs, verbose: bool) -> Iterator[bytes]:
         if verbose:
             click.echo(f"{item.name}: read as {item.form}", err=True)
         if item.capture:
-            inputs.fail(f"{item.name}: a capture; `wirelens decode --format jsonl --flow N` then `wirelens encode` gives the bytes of a flow")
+            inputs.fail(
+                f"{item.name}: a capture; the bytes of a flow come from "
+                "`wirelens decode --flow N --format jsonl` and `wirelens encode`"
+            )
             continue
         try:
             yield from item.chunks

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-
 from wirelens.cli import options
 
 if TYPE_CHECKING:
@@ -28,11 +27,23 @@ Examples:
   tcpdump -w - port 1080 | wirelens decode -     messages as they come"""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG, short_help="Show the messages in files, captures or pasted bytes.")
+@click.command(
+    context_settings=options.CONTEXT,
+    epilog=EPILOG,
+    short_help="Show the messages in files, captures or pasted bytes.",
+)
 @options.inputs
 @options.protocol
-@click.option("--format", "style", type=click.Choice(FORMATS), default="tree", help="How to show messages; tree by default.")
-@click.option("--plain", is_flag=True, help="For reading: without types, tags and wire forms. Does not encode back.")
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(FORMATS),
+    default="tree",
+    help="How to show messages; tree by default.",
+)
+@click.option(
+    "--plain", is_flag=True, help="For reading: without types, tags and wire forms. Does not encode back."
+)
 @options.output
 @click.pass_context
 def command(
@@ -117,7 +128,11 @@ class Run:
             self.undecoded = True
         elif decoder.codec is None:
             self.output.flush()
-            click.echo(f"{item.name}: no protocol has enough evidence; `wirelens detect` says more, --as PROTOCOL decodes it as one", err=True)
+            click.echo(
+                f"{item.name}: no protocol has enough evidence; `wirelens detect` says more, "
+                "--as PROTOCOL decodes it as one",
+                err=True,
+            )
 
     def say_protocol(self, name: str, data: bytes) -> None:
         from wirelens.cli.detect import verdict

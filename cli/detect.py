@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-
 from wirelens.cli import options
 
 if TYPE_CHECKING:
@@ -29,10 +28,16 @@ Evidence is counted in bits of constraint that the bytes satisfy: a magic of one
 that lands on a valid next header counts its bits. Exit status: 0 named, 1 unknown, 2 no such input."""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG, short_help="Name the protocol that bytes speak, with the evidence.")
+@click.command(
+    context_settings=options.CONTEXT,
+    epilog=EPILOG,
+    short_help="Name the protocol that bytes speak, with the evidence.",
+)
 @options.inputs
 @click.option("--all", "everything", is_flag=True, help="Show every candidate, however weak.")
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", help="text by default.")
+@click.option(
+    "--format", "style", type=click.Choice(["text", "json"]), default="text", help="text by default."
+)
 @options.output
 @click.pass_context
 def command(
@@ -128,7 +133,11 @@ def report(detection: Detection, size: int, output: Output, everything: bool) ->
         head.append((lay.DIM, f"  {why}"))
     else:
         head.append((lay.DIM, f"  {candidates[0].bits:.0f} bits of evidence in {lay.count(size, 'byte')}"))
-        others = [one for one in candidates if one.protocol != detection.protocol and one.protocol not in detection.equal]
+        others = [
+            one
+            for one in candidates
+            if one.protocol != detection.protocol and one.protocol not in detection.equal
+        ]
         if others:
             margin = candidates[0].bits - others[0].bits
             head.append((lay.DIM, f", {margin:.0f} more than {others[0].protocol}"))
@@ -148,7 +157,9 @@ def report(detection: Detection, size: int, output: Output, everything: bool) ->
         if not one.reasons:
             output.line(line)
         if one.settle:
-            output.line([(lay.PLAIN, " " * (widest + 11)), (lay.NOTE, f"to settle it: {lay.clean(one.settle)}")])
+            output.line(
+                [(lay.PLAIN, " " * (widest + 11)), (lay.NOTE, f"to settle it: {lay.clean(one.settle)}")]
+            )
     if len(shown) < len(candidates):
         output.line([(lay.DIM, f"         and {len(candidates) - len(shown)} more (--all)")])
 
@@ -158,7 +169,11 @@ def as_json(detection: Detection, everything: bool) -> dict[str, Json]:
     shown = detection.candidates if everything else detection.candidates[:SHOWN]
     candidates: list[Json] = []
     for one in shown:
-        said: dict[str, Json] = {"protocol": one.protocol, "bits": round(one.bits, 1), "reasons": list(one.reasons)}
+        said: dict[str, Json] = {
+            "protocol": one.protocol,
+            "bits": round(one.bits, 1),
+            "reasons": list(one.reasons),
+        }
         if one.settle:
             said["settle"] = one.settle
         candidates.append(said)

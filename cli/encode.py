@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-
 from wirelens.cli import options
 
 if TYPE_CHECKING:
@@ -25,11 +24,17 @@ JSON is what `decode --format json` or `jsonl` writes: a record, an array of the
 --as, a message written by hand. What came from a capture needs --flow where it has several directions."""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG, short_help="Turn the JSON of messages into bytes.")
+@click.command(
+    context_settings=options.CONTEXT, epilog=EPILOG, short_help="Turn the JSON of messages into bytes."
+)
 @click.argument("paths", nargs=-1, type=options.PATH, metavar="[FILE]...")
 @click.option("--json", "texts", multiple=True, metavar="TEXT", help="JSON on the command line.")
 @options.protocol
-@click.option("--flow", metavar="FLOW", help="Of a capture's records those of this flow: its text, or the number that is listed.")
+@click.option(
+    "--flow",
+    metavar="FLOW",
+    help="Of a capture's records those of this flow: its text, or the number that is listed.",
+)
 @options.kind
 @options.output
 @click.pass_context
@@ -147,16 +152,20 @@ def chosen(found: dict[str, list[bytes]], flow: str | None) -> Sequence[bytes]:
         fitting = [name for name in names if flow in (name, name.rpartition(": ")[2])]
         if len(fitting) == 1:
             return found[fitting[0]]
-        raise Refused("--flow: " + (f"{flow!r} is in several files" if fitting else f"no {flow!r} here") + listed(found))
+        raise Refused(
+            "--flow: " + (f"{flow!r} is in several files" if fitting else f"no {flow!r} here") + listed(found)
+        )
     if len(names) > 1:
-        raise Refused("the records come from several directions; --flow says which of them to write" + listed(found))
+        raise Refused(
+            "the records come from several directions; --flow says which of them to write" + listed(found)
+        )
     return found[names[0]] if names else []
 
 
 def listed(found: dict[str, list[bytes]]) -> str:
     """The directions, numbered."""
     rows = [
-        f"\n  {number:>3}  {name or 'not from a capture'}  {len(parts):,} messages, {sum(map(len, parts)):,} bytes"
+        f"\n  {number:>3}  {name or 'no capture'}  {len(parts):,} messages, {sum(map(len, parts)):,} bytes"
         for number, (name, parts) in enumerate(found.items(), 1)
     ]
     return "".join(rows)

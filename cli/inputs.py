@@ -29,7 +29,8 @@ _MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 # The first two bytes of all containers of captures: others need no closer look.
 STARTS: Final = (
     b"\xd4\xc3", b"\xa1\xb2", b"\x4d\x3c", b"\x34\xcd", b"\xac\x01", b"\x1c\0", b"\xab\x01",
-    b"\n\r", b"sn", b"RT", b"GM", b"TR", b"XC", b"\xaa\xaa", b"+-", b"\0\0", b"bt", b"ip", b"Ob", b"\x05V", b"Ey",
+    b"\n\r", b"sn", b"RT", b"GM", b"TR", b"XC", b"\xaa\xaa", b"+-", b"\0\0", b"bt", b"ip",
+    b"Ob", b"\x05V", b"Ey",
 )  # fmt: skip
 SNIFFED: Final = 40  # bytes that decide which container it is
 _SPACE: Final = b" \t\r\n"
@@ -119,7 +120,9 @@ class Input:
             self.form, self.capture, self.chunks = container, True, _behind(parts, chunks)
             return True
         if container in UNSUPPORTED:
-            raise InputError(f"{self.name}: a capture of {UNSUPPORTED[container]}, which wirelens does not read")
+            raise InputError(
+                f"{self.name}: a capture of {UNSUPPORTED[container]}, which wirelens does not read"
+            )
         return False
 
     def _pasted(self, data: bytes, form: str | None) -> None:
@@ -133,7 +136,9 @@ class Input:
                 found = pasted(data, form or "auto")
             except PastedError as error:
                 where = f"{self.name}:{error.line}:{error.column}"
-                raise InputError(f"{where}: {error.text} ({error.code}); --input {RAW} takes the text as the bytes") from None
+                raise InputError(
+                    f"{where}: {error.text} ({error.code}); --input {RAW} takes the text as the bytes"
+                ) from None
             self.form, whole = found.form, found.data
         self.chunks = iter([whole[at : at + CHUNK] for at in range(0, len(whole), CHUNK)])
 
@@ -243,7 +248,9 @@ class Inputs:
     Those that cannot be read are said on standard error and counted in `failed`; the others go on.
     """
 
-    def __init__(self, paths: Sequence[str], texts: Sequence[str] = (), form: str | None = None, called: str = TEXT) -> None:
+    def __init__(
+        self, paths: Sequence[str], texts: Sequence[str] = (), form: str | None = None, called: str = TEXT
+    ) -> None:
         self.paths = list(paths)
         self.texts = list(texts)
         self.form = form
@@ -253,7 +260,9 @@ class Inputs:
             if sys.stdin is None or sys.stdin.isatty():
                 raise click.UsageError(f"no input: give files, {called} TEXT, or - for standard input")
             self.paths = [STDIN]
-        self.several = len(self.paths) + len(self.texts) > 1 or any(os.path.isdir(path) for path in self.paths)
+        self.several = len(self.paths) + len(self.texts) > 1 or any(
+            os.path.isdir(path) for path in self.paths
+        )
 
     def fail(self, text: str) -> None:
         """Say that an input cannot be read."""

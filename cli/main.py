@@ -64,18 +64,26 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[click.shell_completion.CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        found = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        found = [
+            CompletionItem(name, help=line)
+            for name, (_, line) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
         return found or click.Command.shell_complete(self, ctx, incomplete)
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """As click has it, but with the exit status of the README, and never a traceback."""
-        if not extra.pop("standalone_mode", True):
-            return super().main(*args, standalone_mode=False, **extra)
+        alone = extra.get("standalone_mode", True)
+        extra["standalone_mode"] = False
+        if not alone:
+            return super().main(*args, **extra)
         try:
-            status = super().main(*args, standalone_mode=False, **extra)
+            status = super().main(*args, **extra)
         except click.ClickException as error:
             error.show()
             status = error.exit_code
@@ -137,8 +145,21 @@ def _debug(_ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EPILOG,
 )
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Say what is installed.")
-@click.option("--debug", is_flag=True, expose_value=False, callback=_debug, help="Show where an unexpected error comes from.")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Say what is installed.",
+)
+@click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    callback=_debug,
+    help="Show where an unexpected error comes from.",
+)
 @click.pass_context
 def group(ctx: click.Context) -> None:
     """Look into the bytes of binary RPC protocols: which protocol, which messages, where they break."""

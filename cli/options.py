@@ -17,7 +17,6 @@ Command = TypeVar("Command", bound="Callable[..., Any]")
 CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-
 if TYPE_CHECKING:
     Parameter = click.ParamType[str]
 else:
@@ -33,18 +32,29 @@ class Words(Parameter):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         words = self.words()
-        if value in words:
-            return str(value)
+        if value not in words:
+            self.none_of(str(value), words, param, ctx)
+        return str(value)
+
+    def none_of(
+        self, value: str, words: dict[str, str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> None:
         from difflib import get_close_matches
 
-        close = get_close_matches(str(value), words, 1, 0.5)
+        close = get_close_matches(value, words, 1, 0.5)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         self.fail(f"{value!r} is none of {', '.join(words)}.{hint}", param, ctx)
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        return [CompletionItem(word, help=line) for word, line in self.words().items() if word.startswith(incomplete)]
+        return [
+            CompletionItem(word, help=line)
+            for word, line in self.words().items()
+            if word.startswith(incomplete)
+        ]
 
 
 def _protocols() -> dict[str, str]:
@@ -68,8 +78,16 @@ PATH: Final = click.Path(allow_dash=True)
 def inputs(function: Command) -> Command:
     """INPUT…, --hex and --input."""
     for decorate in (
-        click.option("--input", "form", type=FORM, metavar="FORM", help="Read the input as this form; else it is recognised."),
-        click.option("--hex", "texts", multiple=True, metavar="TEXT", help="Bytes as text on the command line."),
+        click.option(
+            "--input",
+            "form",
+            type=FORM,
+            metavar="FORM",
+            help="Read the input as this form; else it is recognised.",
+        ),
+        click.option(
+            "--hex", "texts", multiple=True, metavar="TEXT", help="Bytes as text on the command line."
+        ),
         click.argument("paths", nargs=-1, type=PATH, metavar="[INPUT]..."),
     ):
         function = decorate(function)
@@ -78,7 +96,13 @@ def inputs(function: Command) -> Command:
 
 def protocol(function: Command) -> Command:
     """--as."""
-    decorate = click.option("--as", "protocol", type=PROTOCOL, metavar="PROTOCOL", help="Decode as this protocol; do not detect it.")
+    decorate = click.option(
+        "--as",
+        "protocol",
+        type=PROTOCOL,
+        metavar="PROTOCOL",
+        help="Decode as this protocol; do not detect it.",
+    )
     return decorate(function)
 
 
@@ -86,10 +110,29 @@ def output(function: Command) -> Command:
     """-o, --color, --width, --pager, -v."""
     for decorate in (
         click.option("-v", "--verbose", is_flag=True, help="Say on stderr how the input was read."),
-        click.option("--pager/--no-pager", default=True, help="Page long output on a terminal (PAGER says with what)."),
-        click.option("--width", type=click.IntRange(20), metavar="CELLS", help="Shorten lines to this width; a terminal's own by default."),
-        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour; auto: on terminals."),
-        click.option("-o", "--output", "target", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", help="Write to a file."),
+        click.option(
+            "--pager/--no-pager", default=True, help="Page long output on a terminal (PAGER says with what)."
+        ),
+        click.option(
+            "--width",
+            type=click.IntRange(20),
+            metavar="CELLS",
+            help="Shorten lines to this width; a terminal's own by default.",
+        ),
+        click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            help="Colour; auto: on terminals.",
+        ),
+        click.option(
+            "-o",
+            "--output",
+            "target",
+            type=click.Path(dir_okay=False, allow_dash=True),
+            metavar="FILE",
+            help="Write to a file.",
+        ),
     ):
         function = decorate(function)
     return function
@@ -101,6 +144,6 @@ def kind(function: Command) -> Command:
         "--to",
         "kind",
         type=click.Choice(["raw", "hex", "dump", "c"]),
-        help="How to write bytes: as they are, hex digits on a line, offset with hex and text, an array of C.",
+        help="How to write bytes: raw, hex digits on a line, a dump of hex and text, an array of C.",
     )
     return decorate(function)

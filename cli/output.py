@@ -10,15 +10,14 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-
 from wirelens.formatters.layout import Layout
 from wirelens.formatters.layout import plain as plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from subprocess import Popen
     from types import TracebackType
-    from typing import BinaryIO, Final
+    from typing import IO, Final
 
     from wirelens.formatters.layout import Line
     from wirelens.formatters.terminal import Painter
@@ -48,7 +47,7 @@ class Output:
         self.terminal = self.target is None and sys.stdout.isatty()
         self.parts: list[str] = []
         self.waiting = 0
-        self.file: BinaryIO | None = None
+        self.file: IO[bytes] | None = None
         self.unfinished: str | None = None  # the path of a file that is not complete yet
         self.process: Popen[bytes] | None = None
         self.held: list[str] | None = None  # lines of a first screen, which decide whether to page
@@ -62,7 +61,7 @@ class Output:
         else:
             coloured = color == "always"
         self.painter: Painter | None = None
-        measure = len
+        measure: Callable[[str], int] = len
         if coloured or self.terminal or width is not None:
             from wirelens.formatters import terminal
 
@@ -96,7 +95,7 @@ class Output:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if kind is None or issubclass(kind, (click.ClickException, click.exceptions.Exit)) or self.target is None:
+            if kind is None or issubclass(kind, click.exceptions.Exit) or self.target is None:
                 self._end()
         except BrokenPipeError:
             self.closed_pipe()
@@ -152,22 +151,20 @@ class Output:
             except KeyboardInterrupt:  # it is the pager's
                 continue
 
-    def _open(self) -> BinaryIO:
+    def _open(self) -> IO[bytes]:
         """The file behind the output."""
         if self.file is None:
             if self.target is None:
                 self.file = sys.stdout.buffer
             elif os.path.exists(self.target) and not os.path.isfile(self.target):
-                self.file = open(self.target, "wb")  # a device or a pipe
+                self.file = open(self.target, "wb")  # noqa: SIM115 (a device or a pipe)
             else:
                 import tempfile
 
                 folder, name = os.path.split(os.path.realpath(self.target))
                 handle, self.unfinished = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-                mask = os.umask(0)
-                os.umask(mask)
-                os.fchmod(handle, (os.stat(self.target).st_mode if os.path.exists(self.target) else 0o666 & ~mask) & 0o777)
-                self.file = open(handle, "wb")
+                os.fchmod(handle, _mode(self.target))
+                self.file = open(handle, "wb")  # noqa: SIM115
         return self.file
 
     def line(self, line: Line) -> None:
@@ -225,7 +222,16 @@ class Output:
         self.flush()
         self.process = subprocess.Popen(shlex.split(_pager()), stdin=subprocess.PIPE, env=environment)
         assert self.process.stdin is not None
-        self.file = self.process.stdin  # type: ignore[assignment]
+        self.file = self.process.stdin
+
+
+def _mode(path: str) -> int:
+    """The permissions of a file that is to be written: those it has, or the usual ones."""
+    if os.path.exists(path):
+        return os.stat(path).st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _pager() -> str:

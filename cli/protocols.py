@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-
 from wirelens.cli import options
 
 if TYPE_CHECKING:
@@ -18,9 +17,15 @@ Examples:
   wirelens protocols --format json | jq -r '.[].protocol'"""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG, short_help="List the protocols, or the codes of notes and errors.")
+@click.command(
+    context_settings=options.CONTEXT,
+    epilog=EPILOG,
+    short_help="List the protocols, or the codes of notes and errors.",
+)
 @click.option("--codes", is_flag=True, help="List the codes of notes and errors instead.")
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", help="text by default.")
+@click.option(
+    "--format", "style", type=click.Choice(["text", "json"]), default="text", help="text by default."
+)
 @options.output
 def command(
     codes: bool, style: str, target: str | None, color: str, width: int | None, pager: bool, verbose: bool

@@ -80,7 +80,9 @@ class _Hex:
         error = self.record.error
         if error is None:
             if start < end:
-                yield from self.rows(buffer, start, end, 0, [(lay.ERROR, f"gap, {count(end - start, 'byte')}")])
+                yield from self.rows(
+                    buffer, start, end, 0, [(lay.ERROR, f"gap, {count(end - start, 'byte')}")]
+                )
             return
         at = min(max(error.offset - int(buffer.base), start), end)
         if start < at:
@@ -161,7 +163,7 @@ class _Hex:
                 first = next(iter(node.parts()), None)
                 if first is not None and first.kind == t.NAMED and first.field.name == "type":
                     said = [(lay.WORD, clean(first.shown))]
-        elif kind == t.LENGTH or kind == t.MARK and node.number:
+        elif kind == t.LENGTH or (kind == t.MARK and node.number):
             said = [(lay.NUMBER, str(node.number))]
         elif kind in (t.TYPE, t.CLASS):
             said = [(lay.WORD, clean(node.text or ""))]
@@ -216,7 +218,8 @@ class _Hex:
                 line: Line = [(lay.DIM, self.offset(buffer, start + place)), *hex_row(piece, self.row)]
                 blank = self.row - len(piece)
             else:
-                line = [(lay.DIM, self.offset(buffer, start if at is None else at)), (lay.PLAIN, " " * (self.row * 3 + (self.row - 1) // 8 + 3))]
+                line = [(lay.DIM, self.offset(buffer, start if at is None else at))]
+                line.append((lay.PLAIN, " " * (self.row * 3 + (self.row - 1) // 8 + 3)))
                 blank = self.row
             if place == 0:
                 line.append((lay.PLAIN, " " * (blank + 2)))

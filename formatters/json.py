@@ -40,12 +40,12 @@ def indented(text: str, level: int = 0) -> Iterator[str]:
     """
     closed: dict[int, int] = {}  # where a bracket opens -> behind its closing one
     opened: list[int] = []
-    for match in _TOKEN.finditer(text):
-        mark = match[0][0]
+    for token in _TOKEN.finditer(text):
+        mark = token[0][0]
         if mark in "[{":
-            opened.append(match.start())
+            opened.append(token.start())
         elif mark in "]}":
-            closed[opened.pop()] = match.end()
+            closed[opened.pop()] = token.end()
     position = written = 0
     end = len(text)
     while position < end:

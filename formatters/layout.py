@@ -41,7 +41,11 @@ HEADING: Final = "heading"
 UNLIMITED: Final = 1 << 60
 LEAST: Final = 16  # cells of a value that are shown however narrow the terminal is
 
-_UNPRINTABLE: Final = re.compile(r"[^\x20-\x7e\xa1-\xac\xae-\u02ff\u3000-\u303f\u3041-\u3096\u30a0-\u30ff\u4e00-\u9fff\uff01-\uff60]")
+# All that needs a closer look: not ASCII, Latin, or the scripts of East Asia.
+_UNPRINTABLE: Final = re.compile(
+    r"[^\x20-\x7e\xa1-\xac\xae-\u02ff\u3000-\u303f\u3041-\u3096\u30a0-\u30ff\u4e00-\u9fff\uff01-\uff60]"
+)
+_BREAKS: Final = dict.fromkeys(b"\n\r\t")
 _ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
@@ -69,7 +73,7 @@ class Layout:
 
     def cut(self, text: str, room: int) -> str:
         """The start of a text that takes at most `room` cells."""
-        if len(text) * 2 <= room or self.measure(text[: room + 1]) <= room and len(text) <= room:
+        if len(text) * 2 <= room or (self.measure(text[: room + 1]) <= room and len(text) <= room):
             return text
         low, high = 0, min(len(text), room)
         while low < high:
@@ -138,7 +142,7 @@ def bytes_segments(content: bytes, room: int, layout: Layout, wholly: bool = Fal
         except UnicodeDecodeError as error:
             if size > len(head) and error.start >= len(head) - 3:
                 text = head[: error.start].decode()
-        if text is not None and not (text.isprintable() or text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable()):
+        if text is not None and not text.translate(_BREAKS).isprintable():
             text = None
     if size * 2 <= (room if text is None else room // 2):
         line.append((BYTES, " " + content.hex()))

@@ -53,5 +53,3 @@ def c_array(chunks: Iterable[bytes]) -> Iterator[str]:
         yield "    " + ", ".join([f"0x{byte:02x}" for byte in row]) + ",\n"
         size += len(row)
     yield f"}};\nunsigned int data_length = {size};\n"
-
-

@@ -67,7 +67,8 @@ def heading(record: Record) -> Line:
     line = origin(record)
     packets = source.get("packets")
     if isinstance(packets, list) and packets:
-        line.append((lay.DIM, f"packet {', '.join([str(number) for number in packets[:8]])}{', …' if len(packets) > 8 else ''}"))
+        numbers = ", ".join([str(number) for number in packets[:8]])
+        line.append((lay.DIM, f"packet {numbers}{', …' if len(packets) > 8 else ''}"))
     latency = _latency(record)
     if latency:
         line.append((lay.NUMBER, f"  after {latency}"))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.style import Style
-
 from wirelens.formatters import layout as lay
 
 if TYPE_CHECKING:
@@ -40,7 +39,9 @@ class Painter:
     def __init__(self) -> None:
         self.around: dict[str, tuple[str, str]] = {lay.PLAIN: ("", "")}
         for name, look in STYLES.items():
-            before, _, behind = Style.parse(look).render("\0", color_system=ColorSystem.STANDARD).partition("\0")
+            before, _, behind = (
+                Style.parse(look).render("\0", color_system=ColorSystem.STANDARD).partition("\0")
+            )
             self.around[name] = (before, behind)
 
     def paint(self, line: Line) -> str:

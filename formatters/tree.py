@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DEEPEST_GUIDES: Final = 24  # levels that are drawn; deeper ones say their level in digits
 ROW_WIDTH: Final = 100  # cells of members that share a line where the width is not limited
+ROW_PARTS: Final = 8  # members that may share a line
 DUMP_ROWS: Final = 16  # rows of bytes that did not decode, where the width is limited
 
 CONTAINERS: Final = frozenset((t.STRUCT, t.ARRAY, t.LIST, t.MAP, t.OBJECT, t.REMOTE))
@@ -306,7 +307,7 @@ class Walk:
         for part in node.parts():
             if not part.hidden:
                 parts.append(part)
-                if len(parts) > 8:
+                if len(parts) > ROW_PARTS:
                     break
         titled = bool(parts) and parts[0].kind == t.NAMED and parts[0].field.name == "type"
         if titled:
@@ -317,7 +318,7 @@ class Walk:
         below_last = last is not None and last.kind in CONTAINERS
         tail: Line = []
         self.finish(tail, node)
-        if len(parts) <= 8 and not any(part.kind in CONTAINERS or part.kind == t.COMPUTED and self.nested(part) for part in parts[:-1]):
+        if len(parts) <= ROW_PARTS and not any(map(self.tall, parts[:-1])):
             row = list(line)
             for part in parts[1:] if titled else parts:
                 row.append((lay.PLAIN, "  "))
@@ -340,10 +341,12 @@ class Walk:
             self.take(frame)
         stack.append(frame)
 
-    def nested(self, node: Node) -> bool:
-        """True for a computed member that has members of its own."""
-        render = node.field.render
-        return render is not None and isinstance(render(node), (list, dict))
+    def tall(self, node: Node) -> bool:
+        """True for what takes lines of its own."""
+        if node.kind == t.COMPUTED:
+            render = node.field.render
+            return render is not None and isinstance(render(node), (list, dict))
+        return node.kind in CONTAINERS
 
     def json_lines(self, value: Json, prefix: str) -> Iterator[Line]:
         """The lines of a computed member that has members of its own."""
@@ -365,7 +368,8 @@ class Walk:
                     if isinstance(item, (list, dict)):
                         nested.append((key, item))
                     else:
-                        line.extend([(lay.NAME, clean(key)), (lay.PLAIN, ": "), *self.json_value(item, line), (lay.PLAIN, "  ")])
+                        line.extend([(lay.NAME, clean(key)), (lay.PLAIN, ": ")])
+                        line.extend([*self.json_value(item, line), (lay.PLAIN, "  ")])
                 line.pop()
                 if len(nested) == 1 and isinstance(nested[0][1], list):
                     nested = _members(nested[0][1])
