@@ -64,7 +64,10 @@ class Codec:
         raise NotImplementedError
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
-        """How strongly the start of a stream (`data`; `other`: the opposite direction's) is this protocol."""
+        """How strongly the start of a stream (`data`; `other`: the opposite direction's) is this protocol.
+
+        The work is bounded: a few passes over the first 64 KiB at most, however long the data is.
+        """
         raise NotImplementedError
 
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
@@ -82,6 +85,10 @@ class Codec:
     def annotate(self, node: Node) -> str:
         """What a node means beyond its value, for people; mostly empty."""
         return ""
+
+    def details(self, node: Node) -> list[str]:
+        """Lines that belong under a node, for people: an exception's stack trace; mostly none."""
+        return []
 
     def exchange(self, root: Node) -> Exchange:
         """The message's part in a conversation."""
