@@ -117,7 +117,7 @@ class Decoder:
         data = self._data
         if not data and not final:
             return False
-        found = detect(data[:ENOUGH_BYTES], self.other)
+        found = detect(data, self.other)
         if found.protocol == UNKNOWN and not final and len(data) < ENOUGH_BYTES:
             self._wanted = min(2 * len(data), ENOUGH_BYTES)
             return False

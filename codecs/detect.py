@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from wirelens.codecs import registry
 from wirelens.codecs.record import UNKNOWN
 
-ENOUGH_BYTES: Final = 1 << 16  # what detection looks at, at most
+ENOUGH_BYTES: Final = 1 << 16  # of a stream, after which detection waits for no more
 THRESHOLD: Final = 24.0  # bits; see `detect`
 
 
@@ -36,7 +36,7 @@ def detect(data: bytes, other: bytes = b"") -> Detection:
     candidates: list[Candidate] = []
     equal: dict[str, tuple[str, ...]] = {}
     for codec in registry.codecs():
-        evidence = codec.probe(data[:ENOUGH_BYTES], other[:ENOUGH_BYTES])
+        evidence = codec.probe(data, other)
         if evidence.bits > 0:
             candidates.append(Candidate(codec.name, evidence.bits, evidence.reasons, evidence.settle))
             equal[codec.name] = evidence.equal

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 
 from librt.strings import BytesWriter
-
 from wirelens.codecs import registry
 from wirelens.codecs.cursor import DecodeError
-from wirelens.codecs.decoder import decode
+from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.node import Json
 from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.record import UNKNOWN, Record
@@ -83,7 +82,12 @@ def record_from_json(obj: Json) -> Record:
     name = str(obj["protocol"])
     given = obj.get("offset", 0)
     offset = given if isinstance(given, int) else 0
+    decoder = Decoder(name, offset)
+    records = decoder.feed(data) + decoder.close()
     if obj.get("message") is None:
+        if len(records) == 1 and records[0].error is not None:
+            return records[0]
+        # as a part of a longer input these bytes did not decode: here they would
         said = obj.get("error")
         fault = said if isinstance(said, dict) else {}
         at = fault.get("offset", offset)
@@ -94,8 +98,6 @@ def record_from_json(obj: Json) -> Record:
         )
         codec = None if name == UNKNOWN else registry.get(name)
         return Record(codec, offset, len(data), None, error, data)
-    records = decode(data, name)
     if len(records) != 1 or records[0].tape is None:
         raise EncodeError("message", "its bytes do not read back as one message")
-    first = records[0]
-    return Record(first.codec, offset, len(data), first.tape, first.error, first.raw)
+    return records[0]

@@ -9,11 +9,10 @@ from typing import Final
 
 from librt.strings import BytesWriter, write_f32_be, write_f64_be, write_i64_be
 from mypy_extensions import i64
-
 from wirelens.codecs import tape as t
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.expect import NOT_FINITE, Path, hex_bytes, number_of, text_bytes
+from wirelens.codecs.expect import NOT_FINITE, Path, hex_bytes, number_of, text_bytes, wrong
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.tape import Fault, Tape
@@ -116,6 +115,8 @@ VAR_TAGS: Final[dict[str, int]] = {
     "$raw": 24,
 }
 MAX_SIZE: Final = 0xFFFFFF
+LOOKED_AT: Final = 1 << 16  # how far into a stream detection walks, in bytes
+SINGLE_MAX: Final = float.fromhex("0x1.ffffffp127")  # what rounds to more is infinite as a single
 
 
 def _varint_bytes(node: Node) -> Json:
@@ -669,7 +670,13 @@ def _size_fits(kind: i64, length: i64) -> bool:
 
 
 def _evidence(data: bytes) -> tuple[float, list[str], int]:
-    """Bits, reasons, and the era that entries name (1 line, -1 frame, 0 neither) of a stream's start."""
+    """Bits, reasons, and the era that entries name (1 line, -1 frame, 0 neither) of a stream's start.
+
+    An entry of a known type satisfies 4 bits of its type byte; a body that fills its size exactly, or
+    has the one size of its type, 16 more; an END that the sizes lead to 24 (its 32 bits are zeros, which
+    foreign data has often). Entries of numbers that the texts leave open, and bodies without inner
+    structure, say nothing by themselves; bodies that do not decode speak against.
+    """
     end: i64 = len(data)
     at: i64 = 0
     bits = 0.0
@@ -678,53 +685,44 @@ def _evidence(data: bytes) -> tuple[float, list[str], int]:
     messages = 0
     bodies = 0
     body_seen = False
-    unknown = 0
     since_end = 0
-    while at + 4 <= end:
+    while at + 4 <= end and at < LOOKED_AT:
         kind: i64 = data[at]
         length: i64 = data[at + 1] << 16 | data[at + 2] << 8 | data[at + 3]
-        if kind not in TYPES:
-            unknown += 1
-            if since_end == 0 or not (1 <= kind <= 15 or kind >= 0x80) or at + 4 + length > end:
-                return 0.0, [], 0
-            if kind == 9 and length == 0:
-                era = -1
-            at += 4 + length
-            continue
+        after = at + 4 + length
         if kind == END:
-            if length and not since_end:
-                return 0.0, [], 0
-            if since_end and length == 0:
-                bits += 24.0
-                messages += 1
-            elif not since_end:
-                return (bits, _reasons(entries, messages, bodies), era) if messages else (0.0, [], 0)
+            if not since_end or (length and after > end):
+                break
+            bits += 24.0 if length == 0 else 4.0
+            messages += 1
             since_end = 0
             body_seen = False
-            at += 4 + length
-            continue
-        if not _size_fits(kind, length):
-            return 0.0, [], 0
-        entries += 1
-        since_end += 1
-        if kind in (MESSAGE_KIND, TRACE, TRACE_RESP):
-            era = -1
-        elif kind in BODY_LINES:
-            body_seen = True
-        elif body_seen and era == 0:
-            era = -1
-        if at + 4 + length > end:
-            bits += 4.0 if length < end else 0.0
-            break
-        gained = _body_bits(data, at + 4, length, kind)
-        if gained < 0:
-            return 0.0, [], 0
-        if gained:
-            bodies += 1
-        if kind == FLAG and data[at + 4] == 14:
-            era = 1
-        bits += 4.0 + gained
-        at += 4 + length
+        elif kind not in TYPES:
+            if not (kind <= 15 or kind >= 0x80) or after > end:
+                return 0.0, [], 0
+            since_end += 1
+            if kind == 9 and length == 0:
+                era = -1
+        else:
+            entries += 1
+            since_end += 1
+            if kind in (MESSAGE_KIND, TRACE, TRACE_RESP):
+                era = -1
+            elif kind in BODY_LINES:
+                body_seen = True
+            elif body_seen and era == 0:
+                era = -1
+            if after > end:
+                break
+            gained = _body_bits(data, at + 4, length, kind) if _size_fits(kind, length) else -8.0
+            if gained > 0:
+                bodies += 1
+            if kind == FLAG and data[at + 4] == 14:
+                era = 1
+            bits += 4.0 + gained
+        at = after
+    if messages == 0 and since_end and bodies == 0:
+        return 0.0, [], 0
     return bits, _reasons(entries, messages, bodies), era
 
 
@@ -738,7 +736,7 @@ def _reasons(entries: int, messages: int, bodies: int) -> list[str]:
 
 
 def _body_bits(data: bytes, start: i64, length: i64, kind: i64) -> float:
-    """Bits that a body's inner lengths satisfy; negative where it is none of its type's."""
+    """Bits that a body's inner lengths satisfy; negative where it does not decode."""
     if kind == PAYLOAD or kind == ERROR:
         return 0.0
     buffer = t.Buffer(data)
@@ -758,8 +756,8 @@ def _body_bits(data: bytes, start: i64, length: i64, kind: i64) -> float:
             best = 16.0
             break
         best = max(best, 0.0)
-    if best < 0 and kind in (DATA, HEADER, SESSION_INFO):
-        return 0.0  # deployed writers leave some values out
+    if best < 0:
+        return 0.0 if kind in (DATA, HEADER, SESSION_INFO) else -8.0  # deployed writers leave values out
     return best
 
 
@@ -894,41 +892,41 @@ class _Encoder:
         else:
             self.var(value, path)
 
-    def varint(self, number: int, wire: Json, path: str) -> None:
+    def varint(self, number: int, wire: Json, where: Path | str) -> None:
         """Write an unsigned varint, over `wire` bytes where that is given."""
         size = 0
         if wire is not None:
             if isinstance(wire, bool) or not isinstance(wire, int) or not 1 <= wire <= 10:
-                raise EncodeError(path, "expected as $wire the bytes of the varint, 1 to 10")
+                raise wrong(where, "expected as $wire the bytes of the varint, 1 to 10")
             size = wire
             if number >> (7 * size):
-                raise EncodeError(path, f"{number} does not fit in a varint of {size} bytes")
+                raise wrong(where, f"{number} does not fit in a varint of {size} bytes")
         while number >= 0x80 or size > 1:
             self.out.append(number & 0x7F | 0x80)
             number >>= 7
             size -= 1
         self.out.append(number)
 
-    def zigzag(self, number: int, wire: Json, path: str) -> None:
-        self.varint((number << 1) ^ -(number < 0), wire, path)
+    def zigzag(self, number: int, wire: Json, where: Path | str) -> None:
+        self.varint((number << 1) ^ -(number < 0), wire, where)
 
-    def sized(self, content: bytes, wire: Json, path: str) -> None:
+    def sized(self, content: bytes, wire: Json, where: Path | str) -> None:
         """Write a LenString or LenBytes."""
-        self.zigzag(len(content), wire, path)
+        self.zigzag(len(content), wire, where)
         self.out.write(content)
 
     def var(self, value: Json, path: str) -> None:
         """Write a Var; nested ones by an explicit stack."""
         work: list[tuple[Json, Path, bool]] = [(value, Path(None, path), False)]
         while work:
-            item, place, is_key = work.pop()
+            item, where, is_key = work.pop()
             if is_key:
-                self.key(item, place)
+                self.key(item, where)
                 continue
             wire: Json = None
             tag = -1
             if isinstance(item, dict):
-                tagged = _tagged(item, place)
+                tagged = _tagged(item, where)
                 if tagged:
                     tag = VAR_TAGS[tagged]
                     wire = item.get("$wire")
@@ -951,107 +949,105 @@ class _Encoder:
                 tag = 23
             self.out.append(tag)
             if tag == 21:
-                work.extend(reversed(self.map_items(item, wire, place)))
+                work.extend(reversed(self.map_items(item, wire, where)))
             elif tag == 23:
                 if not isinstance(item, list):
-                    raise EncodeError(place.text(), "expected an array")
-                self.count(len(item), wire, place)
+                    raise wrong(where, "expected an array")
+                self.count(len(item), wire, where)
                 work.extend(
-                    (item[position], Path(place, f"[{position}]"), False)
+                    (item[position], Path(where, f"[{position}]"), False)
                     for position in range(len(item) - 1, -1, -1)
                 )
             else:
-                self.scalar(tag, item, wire, place.text())
+                self.scalar(tag, item, wire, where)
 
-    def count(self, number: int, wire: Json, place: Path) -> None:
+    def count(self, number: int, wire: Json, where: Path) -> None:
         if self.unsigned:
-            self.varint(number, wire, place.text())
+            self.varint(number, wire, where)
         else:
-            self.zigzag(number, wire, place.text())
+            self.zigzag(number, wire, where)
 
-    def map_items(self, item: Json, wire: Json, place: Path) -> list[tuple[Json, Path, bool]]:
+    def map_items(self, item: Json, wire: Json, where: Path) -> list[tuple[Json, Path, bool]]:
         items: list[tuple[Json, Path, bool]] = []
         if isinstance(item, dict):
-            self.count(len(item), wire, place)
+            self.count(len(item), wire, where)
             for key, value in item.items():
-                items.append((key, place, True))
-                items.append((value, Path(place, "." + key), False))
+                items.append((key, where, True))
+                items.append((value, Path(where, "." + key), False))
         elif isinstance(item, list):
-            self.count(len(item), wire, place)
+            self.count(len(item), wire, where)
             for position, pair in enumerate(item):
-                step = Path(place, f"[{position}]")
+                step = Path(where, f"[{position}]")
                 if not isinstance(pair, list) or len(pair) != 2:
-                    raise EncodeError(step.text(), "expected a pair [key, value]")
+                    raise wrong(step, "expected a pair [key, value]")
                 items.append((pair[0], Path(step, "[0]"), True))
                 items.append((pair[1], Path(step, "[1]"), False))
         else:
-            raise EncodeError(place.text(), "expected an object, or an array of pairs [key, value]")
+            raise wrong(where, "expected an object, or an array of pairs [key, value]")
         return items
 
-    def key(self, item: Json, place: Path) -> None:
+    def key(self, item: Json, where: Path) -> None:
         wire: Json = None
         if isinstance(item, dict):
             wire = item.get("$wire")
             if "$string" in item:
                 item = item["$string"]
-        self.sized(text_bytes(item, place.text()), wire, place.text())
+        self.sized(text_bytes(item, where), wire, where)
 
-    def scalar(self, tag: int, item: Json, wire: Json, path: str) -> None:
+    def scalar(self, tag: int, item: Json, wire: Json, where: Path | str) -> None:
         out = self.out
         if tag == 0:
             if item is not None:
-                raise EncodeError(path, "expected null")
+                raise wrong(where, "expected null")
         elif tag == 1:
             if not isinstance(item, bool):
-                raise EncodeError(path, "expected true or false")
+                raise wrong(where, "expected true or false")
             if wire is None:
                 out.append(1 if item else 0)
             else:
-                byte = number_of(wire, {}, path + ".$wire", 0, 255)
+                byte = number_of(wire, {}, where, 0, 255)
                 if (byte != 0) != item:
-                    raise EncodeError(path + ".$wire", f"{byte} does not say {'true' if item else 'false'}")
+                    raise wrong(where, f"{byte} does not say {'true' if item else 'false'}")
                 out.append(byte)
         elif tag in (13, 14):
-            self.real(tag, item, wire, path)
+            self.real(tag, item, wire, where)
         elif tag == 17:
-            self.sized(hex_bytes(item, path), wire, path)
+            self.sized(hex_bytes(item, where), wire, where)
         elif tag == 24:
-            self.sized(text_bytes(item, path), wire, path)
+            self.sized(text_bytes(item, where), wire, where)
         elif tag == 3:
-            out.append(number_of(item, {}, path, -128, 127) & 0xFF)
+            out.append(number_of(item, {}, where, -128, 127) & 0xFF)
         elif tag == 8:
-            out.append(number_of(item, {}, path, 0, 255))
+            out.append(number_of(item, {}, where, 0, 255))
         elif tag in (2, 4, 5, 6):
-            self.zigzag(number_of(item, {}, path, -1 << 63, (1 << 63) - 1), wire, path)
+            self.zigzag(number_of(item, {}, where, -1 << 63, (1 << 63) - 1), wire, where)
         else:
-            self.varint(number_of(item, {}, path, 0, (1 << 64) - 1), wire, path)
+            self.varint(number_of(item, {}, where, 0, (1 << 64) - 1), wire, where)
 
-    def real(self, tag: int, item: Json, wire: Json, path: str) -> None:
+    def real(self, tag: int, item: Json, wire: Json, where: Path | str) -> None:
         """Write a Float32 or Float64."""
         digits = 8 if tag == 13 else 16
         if wire is not None:
-            raw = hex_bytes(wire, path + ".$wire")
+            raw = hex_bytes(wire, where + ".$wire")
             if len(raw) * 2 != digits:
-                raise EncodeError(path + ".$wire", f"expected the {digits} hex digits of a NaN")
+                raise wrong(where, f"expected the {digits} hex digits of a NaN")
             self.out.write(raw)
             return
         number = NOT_FINITE.get(item) if isinstance(item, str) else item
         if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise EncodeError(path, 'expected a number, "NaN", "Infinity" or "-Infinity"')
+            raise wrong(where, 'expected a number, "NaN", "Infinity" or "-Infinity"')
         try:
-            if tag == 13:
-                if number != number:
-                    self.out.write(b"\x7f\xc0\0\0")
-                else:
-                    write_f32_be(self.out, float(number))
-            elif number != number:
-                self.out.write(b"\x7f\xf8\0\0\0\0\0\0")
-            else:
-                write_f64_be(self.out, float(number))
+            value = float(number)
         except OverflowError:
-            raise EncodeError(
-                path, f"{number} is too large for {'Float32' if tag == 13 else 'Float64'}"
-            ) from None
+            raise wrong(where, "the number is too large for a float") from None
+        if value != value:
+            self.out.write(b"\x7f\xc0\0\0" if tag == 13 else b"\x7f\xf8\0\0\0\0\0\0")
+        elif tag == 14:
+            write_f64_be(self.out, value)
+        elif SINGLE_MAX < abs(value) < float("inf"):
+            raise wrong(where, f"{value} is too large for Float32")
+        else:
+            write_f32_be(self.out, value)
 
 
 _MEMBERS: Final[dict[int, tuple[str, ...]]] = {
@@ -1075,7 +1071,7 @@ _MEMBERS: Final[dict[int, tuple[str, ...]]] = {
 }
 
 
-def _tagged(item: dict[str, Json], place: Path) -> str:
+def _tagged(item: dict[str, Json], where: Path) -> str:
     """The tag of a tagged value; empty for a plain Map."""
     found = ""
     for key in item:
@@ -1083,14 +1079,12 @@ def _tagged(item: dict[str, Json], place: Path) -> str:
             if key == "$wire":
                 continue
             if key not in VAR_TAGS or found:
-                raise EncodeError(
-                    place.text(), f"{key} is no tag of an ESNP value here; keys with $ need the form $map"
-                )
+                raise wrong(where, f"{key} is no tag of an ESNP value here; keys with $ need the form $map")
             found = key
     if "$wire" in item and not found:
-        raise EncodeError(place.text(), "$wire stands only beside a tag")
+        raise wrong(where, "$wire stands only beside a tag")
     if found and len(item) > (2 if "$wire" in item else 1):
-        raise EncodeError(place.text(), f"nothing but $wire may stand beside {found}")
+        raise wrong(where, f"nothing but $wire may stand beside {found}")
     return found
 
 

@@ -35,61 +35,65 @@ class Path:
         return EncodeError(self.text(), text)
 
 
-def object_of(value: Json, path: str, what: str) -> dict[str, Json]:
+def wrong(where: Path | str, text: str, step: str = "") -> EncodeError:
+    """An error at a place (and a step further in), to be raised by the caller."""
+    place = where.text() if isinstance(where, Path) else where
+    return EncodeError((place + step).removeprefix("."), text)
+
+
+def object_of(value: Json, where: Path | str, what: str) -> dict[str, Json]:
     """An object; `what` says what it was to be."""
     if not isinstance(value, dict):
-        raise EncodeError(path, f"expected an object: {what}")
+        raise wrong(where, f"expected an object: {what}")
     return value
 
 
-def array_of(value: Json, path: str, what: str) -> list[Json]:
+def array_of(value: Json, where: Path | str, what: str) -> list[Json]:
     """An array; `what` says of what."""
     if not isinstance(value, list):
-        raise EncodeError(path, f"expected an array of {what}")
+        raise wrong(where, f"expected an array of {what}")
     return value
 
 
-def only(value: dict[str, Json], names: Iterable[str], path: str) -> None:
+def only(value: dict[str, Json], names: Iterable[str], where: Path | str) -> None:
     """Refuse members that are not in `names`: a misspelt one would be lost in silence."""
     known = sorted(names)
     for name in value:
         if name not in known:
-            raise EncodeError(
-                f"{path}.{name}".removeprefix("."), "no such member here; there are " + ", ".join(known)
-            )
+            raise wrong(where, "no such member here; there are " + ", ".join(known), "." + name)
 
 
-def number_of(value: Json, names: dict[int, str], path: str, low: int, high: int) -> int:
+def number_of(value: Json, names: dict[int, str], where: Path | str, low: int, high: int) -> int:
     """An integer in low … high, or the name that stands for one."""
     if isinstance(value, str) and names:
         for number, name in names.items():
             if name == value:
                 return number
-        raise EncodeError(path, f"{value!r} is none of {', '.join(names.values())}, nor a number")
+        raise wrong(where, f"{value!r} is none of {', '.join(names.values())}, nor a number")
     if isinstance(value, bool) or not isinstance(value, int):
-        raise EncodeError(path, "expected an integer" + (" or a name" if names else ""))
+        raise wrong(where, "expected an integer" + (" or a name" if names else ""))
     if not low <= value <= high:
-        raise EncodeError(path, f"{value} is not in {low} … {high}")
+        raise wrong(where, f"{value} is not in {low} … {high}")
     return value
 
 
-def hex_bytes(value: Json, path: str) -> bytes:
+def hex_bytes(value: Json, where: Path | str) -> bytes:
     """Bytes written as hex digits."""
     if not isinstance(value, str):
-        raise EncodeError(path, "expected bytes as hex digits")
+        raise wrong(where, "expected bytes as hex digits")
     try:
         return bytes.fromhex(value)
     except ValueError:
-        raise EncodeError(path, "expected pairs of hex digits") from None
+        raise wrong(where, "expected pairs of hex digits") from None
 
 
-def text_bytes(value: Json, path: str) -> bytes:
+def text_bytes(value: Json, where: Path | str) -> bytes:
     """The UTF-8 of text, or the bytes of {"$raw": hex}."""
     if isinstance(value, dict) and "$raw" in value:
-        return hex_bytes(value["$raw"], path + ".$raw")
+        return hex_bytes(value["$raw"], where)
     if not isinstance(value, str):
-        raise EncodeError(path, "expected text")
+        raise wrong(where, "expected text")
     try:
         return value.encode()
     except UnicodeEncodeError:
-        raise EncodeError(path, "a lone surrogate has no UTF-8; bytes go in $raw") from None
+        raise wrong(where, "a lone surrogate has no UTF-8; bytes go in $raw") from None

@@ -1,0 +1,379 @@
+"""ESNP: the vectors, and what they do not hold."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wirelens import codecs
+from wirelens.codecs.esnp import url
+from wirelens.codecs.node import Json
+from wirelens.codecs.record import Record
+
+VECTORS: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in (Path(__file__).parent.parent / "vectors/esnp.jsonl").read_text().splitlines()
+]
+NAMES = [str(vector["name"]) for vector in VECTORS]
+# Messages of no entry, or of nothing but entries that the texts do not name, are too little to tell.
+TOO_LITTLE = {
+    "line/empty_message",
+    "frame/empty_message",
+    "frame/app_defined_frames",
+    "line/read_missing_end",
+}
+
+
+def sense(value: Any) -> Any:
+    """A message without hints for encoding, and of inner errors the code alone."""
+    if isinstance(value, dict):
+        return {
+            key: inner["code"] if key == "error" and isinstance(inner, dict) else sense(inner)
+            for key, inner in value.items()
+            if key != "$wire"
+        }
+    if isinstance(value, list):
+        return [sense(inner) for inner in value]
+    return value
+
+
+def messages(records: list[Record]) -> list[Any]:
+    found = []
+    for record in records:
+        as_json = record.to_json()
+        assert isinstance(as_json, dict)
+        if as_json["message"] is not None:
+            found.append(sense(as_json["message"]))
+    return found
+
+
+def decode(data: str, protocol: str = "esnp-line") -> list[Record]:
+    return codecs.decode(bytes.fromhex(data), protocol)
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=NAMES)
+def test_meaning_and_bytes_back(vector: dict[str, Any]) -> None:
+    data = bytes.fromhex(vector["hex"])
+    records = codecs.decode(data, vector["protocol"])
+    assert messages(records) == sense(vector["messages"])
+    failed = [record for record in records if record.error is not None]
+    assert [record.offset for record in failed] == ([vector["error"]["offset"]] if "error" in vector else [])
+    assert codecs.encode([record.to_json() for record in records]) == data
+    assert codecs.encode(records) == data
+    for record in records:
+        assert Record.from_json(record.to_json()).to_json() == record.to_json()
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=NAMES)
+def test_one_byte_at_a_time(vector: dict[str, Any]) -> None:
+    data = bytes.fromhex(vector["hex"])
+    decoder = codecs.Decoder(vector["protocol"])
+    records = []
+    for at in range(len(data)):
+        records.extend(decoder.feed(data[at : at + 1]))
+    assert len([record for record in records if record.error is None]) == len(vector["messages"])
+    records.extend(decoder.close())
+    whole = codecs.decode(data, vector["protocol"])
+    assert [record.to_json() for record in records] == [record.to_json() for record in whole]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=NAMES)
+def test_with_other_bytes_behind(vector: dict[str, Any]) -> None:
+    if "error" in vector:
+        pytest.skip("nothing decodes behind a cut message")
+    data = bytes.fromhex(vector["hex"])
+    records = codecs.decode(data + b"\x17\xff\xff\xff rest", vector["protocol"])
+    assert messages(records) == sense(vector["messages"])
+    assert (records[-1].offset, records[-1].length) == (len(data), 9)
+    assert records[-1].error is not None
+    assert records[-1].error.code == "truncated"
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=NAMES)
+def test_detected(vector: dict[str, Any]) -> None:
+    found = codecs.detect(bytes.fromhex(vector["hex"]))
+    if len(vector["hex"]) < 32 and found.protocol == "unknown":
+        assert vector["name"] in TOO_LITTLE or "error" in vector
+        return
+    assert vector["protocol"] in (found.protocol, *found.equal)
+    assert set(found.equal) <= {"esnp-line", "esnp-frame"}
+
+
+def test_frame_entries_tell_the_older_text() -> None:
+    data = bytes.fromhex("1900000011000008000000000000000100000000")
+    found = codecs.detect(data)
+    assert (found.protocol, found.equal) == ("esnp-frame", ("esnp-line",))
+
+
+def test_spans_cover_the_message() -> None:
+    record = decode("1100000800000000000000071e0000010800000000")[0]
+    root = record.root
+    assert root is not None
+    assert root.span == (0, 21)
+    lines = root.member("lines")
+    assert lines is not None
+    assert [line.span for line in lines.children] == [(0, 12), (12, 17), (17, 21)]
+    value = lines.children[0].member("value")
+    assert value is not None
+    assert (value.span, value.value, value.path) == ((4, 12), 7, "lines[0].value")
+
+
+def test_summary_says_what_a_person_wants_first() -> None:
+    message: Json = {
+        "lines": [
+            {"type": "FLAG", "flag": "REQUEST"},
+            {"type": "ADDRESS", "address": "OP", "value": "add"},
+            {"type": "ADDRESS", "address": "SERVICE", "value": "test"},
+            {"type": "ADDRESS", "address": "HOST", "value": "127.0.0.1:1080"},
+            {"type": "ADDRESS", "address": "OBJECT", "value": "o1"},
+            {"type": "MESSAGE_ID", "value": 42},
+            {"type": "SEQ_NO", "current": 3, "last": 0},
+            {"type": "DATA", "name": "p", "value": [1, 2.0, "x", None, True, {"k": {"$int64": 1}}]},
+            {"type": "PAYLOAD", "data": "0102"},
+        ]
+    }
+    record = codecs.decode(codecs.encode(message, "esnp-line"), "esnp-line")[0]
+    assert record.summary == "REQUEST test.add@127.0.0.1:1080 #42 seq 3/? (p) payload 2 bytes"
+    assert record.kind == "request"
+    root = record.root
+    assert root is not None
+    assert url(root) == "esnp://127.0.0.1:1080/test/add?o=o1"
+    lines = root.member("lines")
+    assert lines is not None
+    assert record.codec is not None
+    assert [record.codec.annotate(line) for line in lines.children[:3]] == ["", url(root), ""]
+    assert record.codec.exchange(root) == ("request", "42")
+    # an END is added to a message written by hand
+    assert sense(messages([record])[0]["lines"][-1]) == {"type": "END"}
+
+
+def test_replies_name_their_request() -> None:
+    message: Json = {
+        "lines": [
+            {"type": "FLAG", "flag": "RESP"},
+            {"type": "SOURCE_MESSAGE_ID", "value": (1 << 64) - 1},
+            {"type": "ERROR", "text": "no such op"},
+        ]
+    }
+    record = codecs.decode(codecs.encode(message, "esnp-line"), "esnp-line")[0]
+    assert record.summary == 'ERROR "no such op" RESPONSE re #18446744073709551615'
+    assert record.root is not None
+    assert record.codec is not None
+    assert record.codec.exchange(record.root) == ("reply", "18446744073709551615")
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "offset"),
+    [
+        ("140000010200000000", "bad-length", 5),  # a LenString that the body cuts
+        ("14000003026b1900000000", "unknown-type", 6),  # a Var tag that the texts do not name
+        ("140000041861626300000000", "bad-length", 5),  # a name longer than its body
+        ("1400000301616200000000", "bad-length", 5),  # a name of negative length
+        ("14000004026b178000000000", "truncated", 7),  # a cut count
+        ("14000005026b17ff7f00000000", "bad-length", 7),  # more values than bytes
+        ("11000002000100000000", "truncated", 4),
+        ("1f00000301020300000000", "truncated", 4),
+    ],
+)
+def test_a_bad_body_is_kept_as_data_and_the_rest_decodes(data: str, code: str, offset: int) -> None:
+    records = decode(data)
+    assert len(records) == 1
+    assert records[0].error is None
+    assert records[0].damaged
+    message = records[0].to_json()
+    assert isinstance(message, dict)
+    line = message["message"]["lines"][0]  # type: ignore[index, call-overload]
+    assert isinstance(line, dict)
+    size = int(data[2:8], 16)
+    assert line["data"] == data[8 : 8 + 2 * size]
+    assert isinstance(line["error"], dict)
+    assert (line["error"]["code"], line["error"]["offset"]) == (code, offset)
+    assert codecs.encode(records).hex() == data
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        ("1e00000388000000000000", {"type": "FLAG", "flag": 4, "extra": "00"}),
+        ("0000000400000000", {"type": "END", "extra": "00000000"}),
+        ("1600000000000000", {"type": "PAYLOAD", "data": ""}),
+        ("1c00000302123400000000", {"type": "XDATA", "id": 1, "data": "1234"}),
+        ("1c000002020000000000", {"type": "XDATA", "id": 1, "value": None}),
+        ("1c0000010200000000", {"type": "XDATA", "id": 1, "data": ""}),
+        ("05000002abcd00000000", {"type": 5, "data": "abcd"}),
+        ("80000002abcd00000000", {"type": 128, "data": "abcd"}),
+        ("1d000002ff4100000000", {"type": "ERROR", "text": {"$raw": "ff41"}}),
+        ("14000005026b01ff0900000000", {"type": "HEADER", "name": "k", "value": True, "extra": "09"}),
+        (
+            "14000008026b150204c1c20000000000",
+            {"type": "HEADER", "name": "k", "value": {"$map": [[{"$raw": "c1c2"}, None]]}},
+        ),
+    ],
+)
+def test_odd_entries(data: str, line: Json) -> None:
+    records = decode(data)
+    shown = messages(records)[0]["lines"][0]
+    if isinstance(line, dict) and line.get("flag") == 4:
+        assert shown["flag"] == "REQUEST"
+        assert shown["extra"] == "00"
+    elif isinstance(line, dict) and line.get("value") is True:
+        assert shown == {"type": "HEADER", "name": "k", "value": {"$bool": True}, "extra": "09"}
+    else:
+        assert shown == line
+    assert codecs.encode(records).hex() == data
+
+
+def test_overlong_varints_and_wide_ones_come_back_with_notes() -> None:
+    data = "1e00000388800014000008026b04808080807f00000000".replace(" ", "")
+    records = decode(data)
+    assert codecs.encode([record.to_json() for record in records]).hex() == data
+    codes = [note.code for note in records[0].notes]
+    assert codes == ["wide-varint"]
+
+
+def test_header_after_body_is_a_note_of_the_line_text_only() -> None:
+    data = "15000004026b01001e0000010800000000"
+    (line,) = decode(data)
+    assert [(note.code, note.offset) for note in line.notes] == [("header-after-body", 8)]
+    (frame,) = decode(data, "esnp-frame")
+    assert frame.notes == []
+
+
+@pytest.mark.parametrize("counts", [None, "unsigned"])
+def test_both_rules_for_counts(counts: str | None) -> None:
+    message: dict[str, Json] = {
+        "lines": [{"type": "DATA", "name": "k", "value": {"a": [1, 2, 3], "b": {"c": "d"}}}]
+    }
+    if counts is not None:
+        message["counts"] = counts
+    data = codecs.encode(message, "esnp-line")
+    back = messages(codecs.decode(data, "esnp-line"))[0]
+    assert back.get("counts") == counts
+    assert back["lines"][0]["value"] == {"a": [1, 2, 3], "b": {"c": "d"}}
+
+
+@pytest.mark.parametrize(
+    ("message", "path"),
+    [
+        (5, ""),
+        ({}, ""),
+        ({"lines": [], "lin": 1}, "lin"),
+        ({"lines": [], "counts": "signed"}, "counts"),
+        ({"lines": [1]}, "lines[0]"),
+        ({"lines": [{}]}, "lines[0].type"),
+        ({"lines": [{"type": "NOPE"}]}, "lines[0].type"),
+        ({"lines": [{"type": 256, "data": ""}]}, "lines[0].type"),
+        ({"lines": [{"type": "END"}, {"type": "END"}]}, "lines[1]"),
+        ({"lines": [{"type": "FLAG"}]}, "lines[0]"),
+        ({"lines": [{"type": "FLAG", "flag": "NOPE"}]}, "lines[0].flag"),
+        ({"lines": [{"type": "FLAG", "flag": 4, "oops": 1}]}, "lines[0].oops"),
+        ({"lines": [{"type": "FLAG", "flag": 4, "$wire": {"flag": 11}}]}, "lines[0].flag"),
+        ({"lines": [{"type": "FLAG", "flag": 400, "$wire": {"flag": 1}}]}, "lines[0].flag"),
+        ({"lines": [{"type": "MESSAGE_ID", "value": -1}]}, "lines[0].value"),
+        ({"lines": [{"type": "VERSION", "version": "1.2.3"}]}, "lines[0].version"),
+        ({"lines": [{"type": "PAYLOAD", "data": "0"}]}, "lines[0].data"),
+        ({"lines": [{"type": "DATA", "name": "k", "value": [1, {"$long": 2}]}]}, "lines[0].value[1]"),
+        ({"lines": [{"type": "DATA", "name": "k", "value": {"a": {"$int8": 200}}}]}, "lines[0].value.a"),
+        ({"lines": [{"type": "DATA", "name": "k", "value": {"$map": [[1, 2]]}}]}, "lines[0].value[0][0]"),
+        ({"lines": [{"type": "DATA", "name": "k", "value": {"$bytes": "xy"}}]}, "lines[0].value"),
+        ({"lines": [{"type": "DATA", "name": "k", "value": {"$float32": 1e300}}]}, "lines[0].value"),
+        ({"lines": [{"type": "DATA", "name": "k", "value": 1 << 64}]}, "lines[0].value"),
+        ({"lines": [{"type": "DATA", "name": "\ud800", "value": 1}]}, "lines[0].name"),
+        ({"lines": [{"type": "PAYLOAD", "data": "00" * 0x1000000}]}, "lines[0]"),
+    ],
+)
+def test_errors_of_encoding_name_the_path(message: Json, path: str) -> None:
+    with pytest.raises(codecs.EncodeError) as caught:
+        codecs.encode([message] if not isinstance(message, dict) else message, "esnp-line")
+    assert caught.value.path.removeprefix("[0]") == path
+    assert caught.value.text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"$int64": -1 << 63},
+        {"$uint64": (1 << 64) - 1},
+        {"$int64": 1 << 62},
+        {"$uint": 1 << 31},
+        {"$int": -5},
+        {"$int8": -128},
+        {"$int16": -32768},
+        {"$uint8": 255},
+        {"$uint16": 65535},
+        {"$uint32": (1 << 32) - 1},
+        {"$float32": 1.5},
+        {"$float32": "-Infinity"},
+        {"$double": "NaN"},
+        {"$bytes": "00ff"},
+        {"$map": [["a", 1], ["a", 2]]},
+        {"$raw": "ff"},
+        -0.0,
+        "\u4e2d\u6587 \U0001f602\u0000",
+        [],
+        {},
+    ],
+)
+def test_every_value_comes_back(value: Json) -> None:
+    data = codecs.encode({"lines": [{"type": "DATA", "name": "k", "value": value}]}, "esnp-line")
+    back = messages(codecs.decode(data, "esnp-line"))[0]["lines"][0]["value"]
+    assert repr(back) == repr(value)
+
+
+def test_plain_integers_outside_32_bits_are_64_bit_ones() -> None:
+    for number, tagged in ((1 << 31, {"$int64": 1 << 31}), (1 << 63, {"$uint64": 1 << 63})):
+        data = codecs.encode({"lines": [{"type": "DATA", "name": "k", "value": number}]}, "esnp-line")
+        assert messages(codecs.decode(data, "esnp-line"))[0]["lines"][0]["value"] == tagged
+
+
+def test_nesting_is_no_limit() -> None:
+    deep: Json = 1
+    for _ in range(100_000):
+        deep = [deep]
+    data = codecs.encode({"lines": [{"type": "DATA", "name": "k", "value": deep}]}, "esnp-line")
+    records = codecs.decode(data, "esnp-line")
+    assert len(records) == 1
+    assert codecs.encode([codecs.loads(records[0].json_text())]) == data
+
+
+def test_decoding_goes_on_behind_damage_at_a_message_that_is_proved() -> None:
+    good = bytes.fromhex("1e0000010800000000")
+    damaged = b"\x14\xff\xff\xffgarbage" + bytes(7) + good + good
+    records = codecs.decode(damaged, "esnp-line")
+    assert [(record.offset, record.length, record.error is None) for record in records] == [
+        (0, 18, False),
+        (18, 9, True),
+        (27, 9, True),
+    ]
+
+
+@pytest.mark.parametrize("size", [0xFFFFFF, 0x1000])
+def test_a_huge_claim_allocates_nothing(size: int) -> None:
+    data = b"\x15" + size.to_bytes(3, "big") + b"\x02k\x17\xfe\xff\xff\xff\x0f"
+    records = codecs.decode(data, "esnp-line")
+    assert [record.error.code if record.error else None for record in records] == ["truncated"]
+    partial = records[0].to_json()
+    assert isinstance(partial, dict)
+    assert partial["partial"] == {"lines": [{"type": "DATA"}]}
+
+
+def test_foreign_streams_are_not_claimed(shared: Path) -> None:
+    claimed = []
+    for path in sorted((shared / "captures/negative").glob("*.bin")):
+        data = path.read_bytes()
+        found = codecs.detect(data)
+        if len(data) >= 16 and found.protocol.startswith("esnp"):
+            claimed.append((path.name, found.candidates[0].bits))
+    assert claimed == []
+
+
+def test_the_recorded_session_decodes_whole(shared: Path) -> None:
+    capture = (shared / "captures/sessions/esnp_line_tcp.pcap").read_bytes()
+    flows = codecs.captures.flows([capture])
+    assert flows
+    for flow in flows:
+        for direction in flow.directions:
+            if direction.data:
+                records = codecs.decode(direction.data)
+                assert {record.protocol for record in records} == {"esnp-line"}
+                assert not any(record.damaged for record in records)

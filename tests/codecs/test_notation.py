@@ -1,0 +1,266 @@
+"""JSON text both ways, and what the writer makes of each kind of node."""
+
+import json
+import math
+import pickle
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from wirelens.codecs import tape as t
+from wirelens.codecs.node import Json, Node, field, hint
+from wirelens.codecs.notation import EncodeError, JsonTextError, date_text, dumps, loads, tree_json
+from wirelens.codecs.tape import Buffer, Fault, Tape
+
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=30,
+)
+DEEP = 100_000
+
+
+def bits(value: float) -> int:
+    number: int = struct.unpack(">q", struct.pack(">d", value))[0]
+    return number
+
+
+@given(value=TREES)
+def test_text_and_objects_are_the_same_thing(value: Json) -> None:
+    text = dumps(value)
+    assert loads(text) == value
+    assert json.loads(text) == value
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a": '])
+def test_nesting_is_no_limit(opening: str) -> None:
+    closing = "]" if opening == "[" else "}"
+    text = opening * DEEP + "1" + closing * DEEP
+    value = loads(text)
+    assert dumps(value) == text
+    depth = 0
+    while isinstance(value, (list, dict)):
+        value = value[0] if isinstance(value, list) else value["a"]
+        depth += 1
+    assert depth == DEEP
+
+
+@given(value=TREES)
+def test_the_deep_reader_agrees_with_the_quick_one(value: Json) -> None:
+    text = "[" * 3000 + dumps(value) + "]" * 3000
+    deep = loads(text)
+    for _ in range(3000):
+        assert isinstance(deep, list)
+        deep = deep[0]
+    assert deep == value
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("", 1, 1),
+        ("[1,\n 2", 2, 3),
+        ('{"a" 1}', 1, 6),
+        ("[1] x", 1, 5),
+        ("[NaN]", 1, 1),
+        ("[" * 5000 + "x", 1, 5001),
+        ("[" * 5000 + "1" + "]" * 4999 + "}", 1, 10001),
+        ("[" * 5000 + "\n{1: 2}", 2, 2),
+        ("[" * 5000 + '{"a" 2}', 1, 5006),
+        ("[" * 5000 + "]" * 5000 + "x", 1, 10001),
+    ],
+)
+def test_text_that_is_no_json_is_refused_with_its_place(text: str, line: int, column: int) -> None:
+    with pytest.raises(JsonTextError) as caught:
+        loads(text)
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_numbers_of_many_digits_are_refused_without_raising_anything_else() -> None:
+    with pytest.raises(JsonTextError):
+        loads("9" * 5000)
+
+
+def test_lone_surrogates_are_escapes() -> None:
+    assert dumps(["\ud800", "\U0001f602"]) == '["\\ud800", "\U0001f602"]'
+    assert loads('["\\ud800"]') == ["\ud800"]
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (894621091000, "1998-05-08T09:51:31.000Z"),
+        (-1, "1969-12-31T23:59:59.999Z"),
+        (-62135596800000, "0001-01-01T00:00:00.000Z"),
+        (253402300799999, "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_dates(milliseconds: int, text: str) -> None:
+    assert date_text(milliseconds) == text
+
+
+FIELD = field("f")
+NAMES = field("n", {1: "ONE"})
+FORM = hint("odd")
+COMPUTED_FORM = hint(lambda node: node.number * 2)
+CONTENT = 'x\u4e2d"'.encode()
+DATA = CONTENT + b"\xff"
+
+LEAVES: list[tuple[int, int, str, str]] = [
+    # head, number, notation, plain form
+    (t.NULL, 0, "null", "null"),
+    (t.head(t.NULL, 0, FORM), 0, '{"$null": null, "$wire": "odd"}', "null"),
+    (t.BOOL, 1, "true", "true"),
+    (t.head(t.BOOL, 0, FORM), 0, '{"$bool": false, "$wire": "odd"}', "false"),
+    (t.INT, -5, "-5", "-5"),
+    (t.head(t.INT, 0, COMPUTED_FORM), 5, '{"$int": 5, "$wire": 10}', "5"),
+    (t.INT32, 5, "5", "5"),
+    (t.INT32, 1 << 40, '{"$int32": 1099511627776}', "1099511627776"),
+    (t.head(t.INT32, 0, FORM), 5, '{"$int32": 5, "$wire": "odd"}', "5"),
+    (t.LONG, -1 << 63, '{"$long": -9223372036854775808}', "-9223372036854775808"),
+    (t.UINT64, -1, '{"$uint64": 18446744073709551615}', "18446744073709551615"),
+    (t.UINT32, -1, '{"$uint32": 18446744073709551615}', "18446744073709551615"),
+    (t.UINT8, 255, '{"$uint8": 255}', "255"),
+    (t.VAR_INT, 7, '{"$int": 7}', "7"),
+    (t.DOUBLE, bits(1.0), "1.0", "1.0"),
+    (t.DOUBLE, bits(-0.0), "-0.0", "-0.0"),
+    (t.DOUBLE, bits(1e22), "1e+22", "1e+22"),
+    (t.DOUBLE, bits(math.inf), '{"$double": "Infinity"}', '"Infinity"'),
+    (t.DOUBLE, bits(-math.inf), '{"$double": "-Infinity"}', '"-Infinity"'),
+    (t.DOUBLE, 0x7FF8000000000000, '{"$double": "NaN"}', '"NaN"'),
+    (t.DOUBLE, 0x7FF8000000000001, '{"$double": "NaN", "$wire": "7ff8000000000001"}', '"NaN"'),
+    (t.DOUBLE, -1, '{"$double": "NaN", "$wire": "ffffffffffffffff"}', '"NaN"'),
+    (t.head(t.DOUBLE, 0, FORM), bits(2.0), '{"$double": 2.0, "$wire": "odd"}', "2.0"),
+    (t.FLOAT32, 0x3FC00000, '{"$float32": 1.5}', "1.5"),
+    (t.FLOAT32, 0x7F800000, '{"$float32": "Infinity"}', '"Infinity"'),
+    (t.FLOAT32, 0xFF800000, '{"$float32": "-Infinity"}', '"-Infinity"'),
+    (t.FLOAT32, 0x7FC00000, '{"$float32": "NaN"}', '"NaN"'),
+    (t.FLOAT32, 0x7FC00001, '{"$float32": "NaN", "$wire": "7fc00001"}', '"NaN"'),
+    (t.DATE, 0, '{"$date": "1970-01-01T00:00:00.000Z"}', '"1970-01-01T00:00:00.000Z"'),
+    (t.DATE, 1 << 60, '{"$date": 1152921504606846976}', "1152921504606846976"),
+    (t.BYTES, 0, '{"$bytes": "78e4b8ad22"}', '"78e4b8ad22"'),
+    (t.STRING, 0, '"x\u4e2d\\""', '"x\u4e2d\\""'),
+    (t.STRING16, 0, '"x\u4e2d\\""', '"x\u4e2d\\""'),
+    (t.XML, 0, '{"$xml": "x\u4e2d\\""}', '"x\u4e2d\\""'),
+    (t.head(t.STRING, 0, FORM), 0, '{"$string": "x\u4e2d\\"", "$wire": "odd"}', '"x\u4e2d\\""'),
+    (t.REF, t.reference_number(3, -1), '{"$ref": 3}', '{"$ref": 3}'),
+    (t.REF, t.reference_number(-3, -1), '{"$ref": -3}', '{"$ref": -3}'),
+]
+
+
+@pytest.mark.parametrize(("head", "number", "notation", "plain"), LEAVES)
+def test_leaves(head: int, number: int, notation: str, plain: str) -> None:
+    tape = Tape(Buffer(DATA))
+    tape.leaf(head, 0, len(CONTENT), number)
+    assert tree_json(tape).decode() == notation
+    assert tree_json(tape, True).decode() == plain
+
+
+def test_malformed_text_is_raw() -> None:
+    tape = Tape(Buffer(DATA))
+    tape.leaf(t.STRING, 0, len(DATA), 0)
+    assert tree_json(tape).decode() == '{"$raw": "78e4b8ad22ff"}'
+    assert tree_json(tape, True).decode() == '"78e4b8ad22ff"'
+
+
+def test_members_and_the_hints_of_their_message() -> None:
+    tape = Tape(Buffer(DATA))
+    root = tape.open(t.STRUCT, 0, 0)
+    tape.leaf(t.head(t.INTEGER, FIELD, FORM), 0, 1, 7)
+    tape.leaf(t.head(t.MARK, field("size"), FORM) | t.HIDDEN, 0, 1, 7)
+    tape.leaf(t.head(t.NAMED, NAMES), 0, 1, 1)
+    tape.leaf(t.head(t.NAMED, NAMES), 0, 1, 2)
+    tape.leaf(t.head(t.UNSIGNED, FIELD), 0, 1, -1)
+    tape.leaf(t.head(t.BOOLEAN, FIELD), 0, 1, 1)
+    tape.leaf(t.head(t.HEX, FIELD), 0, 1, 0)
+    tape.leaf(t.head(t.ABSENT, FIELD), 0, 1, 0)
+    tape.fault(t.head(t.FAULT, FIELD), 0, Fault("bad-value", 5, "no"))
+    inner = tape.open(t.head(t.ARRAY, FIELD), 0, 0)
+    tape.leaf(t.INT, 0, 1, 1)
+    tape.leaf(t.INT, 0, 1, 2)
+    tape.close(inner, 1)
+    tape.close(root, 1)
+    assert tree_json(tape).decode() == (
+        '{"f": 7, "n": "ONE", "n": 2, "f": 18446744073709551615, "f": true, "f": "78", "f": null, '
+        '"f": {"code": "bad-value", "offset": 5, "text": "no"}, "f": [1, 2], "$wire": {"f": "odd", "size": "odd"}}'
+    )
+
+
+def text(tape: Tape, content: bytes) -> int:
+    """Write a string whose content is somewhere in the buffer."""
+    at = tape.buffers[0].data.index(content)
+    return int(tape.leaf(t.STRING16, at, at + len(content), at))
+
+
+def test_maps_keep_what_a_json_object_would_lose() -> None:
+    buffer = Buffer(b"ab$c")
+    cases: list[tuple[list[bytes | int], str]] = [
+        ([], "{}"),
+        ([b"a", 1, b"b", 2], '{"a": 1, "b": 2}'),
+        ([b"a", 1, b"a", 2], '{"$map": [["a", 1], ["a", 2]]}'),
+        ([b"$c", 1], '{"$map": [["$c", 1]]}'),
+        ([1, b"a"], '{"$map": [[1, "a"]]}'),
+    ]
+    for members, expected in cases:
+        tape = Tape(buffer)
+        root = tape.open(t.MAP, 0, 0)
+        for member in members:
+            if isinstance(member, bytes):
+                text(tape, member)
+            else:
+                tape.leaf(t.INT, 0, 1, member)
+        tape.close(root, 4)
+        assert tree_json(tape).decode() == expected
+
+
+def test_objects_types_and_references() -> None:
+    tape = Tape(Buffer(b"TypeClassabc$d"))
+    root = tape.open(t.LIST | t.REFERRED, 0, 0)
+    kind = tape.open(t.TYPE | t.HIDDEN, 0, 1)
+    text(tape, b"Type")
+    tape.close(kind, 4)
+    defined = tape.open(t.CLASS | t.HIDDEN, 0, 0)
+    for name in (b"Class", b"a", b"b"):
+        text(tape, name)
+    tape.close(defined, 0)
+    thing = tape.open(t.OBJECT | t.REFERRED, 0, t.object_number(defined, 1))
+    tape.leaf(t.INT, 0, 1, 1)
+    tape.leaf(t.REF, 0, 1, t.reference_number(0, 0))
+    tape.close(thing, 5)
+    again = tape.open(t.LIST, 0, 2)
+    tape.leaf(t.TYPE | t.HIDDEN, 0, 1, kind)
+    tape.close(again, 1)
+    odd = tape.open(t.CLASS | t.HIDDEN, 0, 0)
+    for name in (b"Class", b"$d", b"a"):
+        text(tape, name)
+    tape.close(odd, 0)
+    second = tape.open(t.OBJECT, 0, t.object_number(odd, 3))
+    tape.leaf(t.INT, 0, 1, 1)
+    tape.leaf(t.REF, 0, 1, t.reference_number(1, thing))
+    tape.close(second, 5)
+    tape.close(root, 8)
+    assert tree_json(tape).decode() == (
+        '{"$type": "Type", "$id": 0, "$list": [{"$class": "Class", "$id": 1, "a": 1, "b": {"$ref": 0}}, '
+        '{"$type": "Type", "$list": []}, {"$class": "Class", "$fields": [["$d", 1], ["a", {"$ref": 1}]]}]}'
+    )
+    node = Node(tape, 0, tape.buffers[0])
+    assert node.type_name == "Type"
+    assert [child.type_name for child in node.children] == ["Class", "Type", "Class"]
+    assert node.children[0].children[1].path == "[0].b"
+    assert node.children[0].children[1].target == 0
+    assert node.children[2].children[1].target == thing
+
+
+def test_nested_lists_write_without_recursion() -> None:
+    tape = Tape(Buffer(b"x"))
+    nodes = [tape.open(t.LIST, 0, -1) for _ in range(DEEP)]
+    for node in reversed(nodes):
+        tape.close(node, 1)
+    assert tree_json(tape) == b"[" * DEEP + b"]" * DEEP
+
+
+def test_encode_errors_cross_process_boundaries() -> None:
+    again = pickle.loads(pickle.dumps(EncodeError("lines[2]", "expected an object")))
+    assert str(again) == "lines[2]: expected an object"
