@@ -1028,7 +1028,7 @@ class _Encoder:
         """Write a Float32 or Float64."""
         digits = 8 if tag == 13 else 16
         if wire is not None:
-            raw = hex_bytes(wire, where + ".$wire")
+            raw = hex_bytes(wire, where)
             if len(raw) * 2 != digits:
                 raise wrong(where, f"expected the {digits} hex digits of a NaN")
             self.out.write(raw)
