@@ -285,7 +285,7 @@ class Node:
             return utf16_text(self.content)
         if kind == t.TYPE:
             defined = self.number
-            if defined < 0:
+            if defined < 0 or self.tape.next(defined) == defined + 1:  # none, or cut off before its text
                 return None
             return Node(self.tape, defined + 1, self.buffer).text
         if kind == t.CLASS:
