@@ -14,7 +14,7 @@ from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.expect import NOT_FINITE, Path, hex_bytes, number_of, text_bytes, wrong
 from wirelens.codecs.node import Json, Node, field, hint
-from wirelens.codecs.notation import EncodeError
+from wirelens.codecs.notation import EncodeError, date_text
 from wirelens.codecs.tape import Fault, Tape
 
 END: Final = 0x00
@@ -115,6 +115,8 @@ VAR_TAGS: Final[dict[str, int]] = {
     "$raw": 24,
 }
 MAX_SIZE: Final = 0xFFFFFF
+FIRST_ID_TIME: Final = 1_262_304_000_000_000_000  # 2010, in nanoseconds since 1970
+LAST_ID_TIME: Final = 4_102_444_800_000_000_000  # 2100
 LOOKED_AT: Final = 1 << 16  # how far into a stream detection walks, in bytes
 SINGLE_MAX: Final = float.fromhex("0x1.ffffffp127")  # what rounds to more is infinite as a single
 
@@ -589,11 +591,13 @@ class Esnp(Codec):
         return " ".join(parts)
 
     def annotate(self, node: Node) -> str:
-        """The URL that a message's address entries say, beside the first of them."""
+        """The URL that address entries say, beside the first of them; the time that an id was made from."""
         parent = node.parent
         if parent is None or parent.field.name not in ("lines", "frames"):
             return ""
         kind = _entry_type(node)
+        if kind in (MESSAGE_ID, SOURCE_MESSAGE_ID):
+            return _id_time(node)
         if kind not in (ADDRESS, SOURCE_ADDRESS) or parent.parent is None:
             return ""
         for entry in _entries(parent.parent):
@@ -792,6 +796,14 @@ def _short_entry(entry: Node, kind: int) -> str:
     if value is None:
         return ""
     return f"#{value.shown}" if kind == MESSAGE_ID else f"re #{value.shown}"
+
+
+def _id_time(entry: Node) -> str:
+    """The time of an id that can be one: deployed clients start from Unix nanoseconds."""
+    value = entry.member("value")
+    if value is None or not FIRST_ID_TIME <= value.number < LAST_ID_TIME:
+        return ""
+    return "made " + date_text(value.number // 1_000_000)
 
 
 def _addresses(root: Node, kind: int) -> dict[str, str]:
