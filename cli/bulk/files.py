@@ -1,0 +1,198 @@
+"""Files wherever Python reaches them: local paths, and URIs through pyarrow's file systems.
+
+A place is a text; processes hand each other the text and each opens its own connection.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import posixpath
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+CHUNK = 1 << 20
+"""So many bytes are read at a time."""
+READ_TRIES = 3
+
+
+class Found(NamedTuple):
+    """A file: the place it was found through, its path in that file system, its name, bytes, µs."""
+
+    root: str
+    path: str
+    name: str
+    size: int
+    modified_us: int
+
+
+def is_uri(place: str) -> bool:
+    """Whether a place is a URI, as in s3://bucket/folder, and not a path."""
+    scheme, colon, _ = place.partition("://")
+    return bool(colon) and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum()
+
+
+def open_place(place: str) -> tuple[FileSystem, str]:
+    """The file system of a place, and the place's path in it. Raises OSError, ValueError."""
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
+    if is_uri(place):
+        return FileSystem.from_uri(place)  # type: ignore[no-any-return]
+    return LocalFileSystem(), os.path.abspath(place)
+
+
+def absolute(place: str) -> str:
+    """A place that means the same in each process and folder."""
+    return place if is_uri(place) else os.path.abspath(place)
+
+
+def below(place: str, *parts: str) -> str:
+    """The place of something inside the folder `place`; a URI keeps its query."""
+    base, mark, query = place.partition("?") if is_uri(place) else (place, "", "")
+    return posixpath.join(base, *parts) + mark + query
+
+
+def shown(place: str) -> str:
+    """A place without a URI's query, which may hold keys."""
+    return place.partition("?")[0] if is_uri(place) else place
+
+
+def find(place: str) -> list[Found]:
+    """The files of a place: itself, or all below it in the order of their names, hidden ones left out.
+
+    Raises FileNotFoundError where nothing is, and OSError.
+    """
+    from pyarrow.fs import FileSelector, FileType
+
+    place = absolute(place)
+    system, path = open_place(place)
+    info = system.get_file_info(path)
+    if info.type == FileType.NotFound:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(place))
+    if info.type != FileType.Directory:
+        return [_found(place, place, info)]
+    selector = FileSelector(path, recursive=True)
+    top = path.rstrip("/")
+    found = []
+    for each in system.get_file_info(selector):
+        inner = each.path[len(top) :].lstrip("/")
+        if each.type != FileType.Directory and not any(
+            part.startswith((".", "_")) for part in inner.split("/")
+        ):
+            found.append(_found(place, below(place, inner), each))
+    return sorted(found, key=lambda each: each.name)
+
+
+def _found(root: str, place: str, info: object) -> Found:
+    size = getattr(info, "size", None) or 0
+    nanoseconds = getattr(info, "mtime_ns", None) or 0
+    return Found(root, str(getattr(info, "path", "")), shown(place), size, nanoseconds // 1000)
+
+
+class Readers:
+    """Opens files by (root, path), one connection for each root."""
+
+    def __init__(self) -> None:
+        self._systems: dict[str, FileSystem] = {}
+
+    def system(self, root: str) -> FileSystem:
+        system = self._systems.get(root)
+        if system is None:
+            system = self._systems[root] = open_place(root)[0]
+        return system
+
+    def chunks(self, root: str, path: str, offset: int = 0, length: int = -1) -> Iterator[bytes]:
+        """A file's bytes from `offset`; a failed read is tried again where it stopped. Raises OSError."""
+        system = self.system(root)
+        position, end = offset, offset + length if length >= 0 else -1
+        tries = 0
+        while True:
+            try:
+                with system.open_input_file(path) as file:
+                    file.seek(position)
+                    while end < 0 or position < end:
+                        chunk = file.read(CHUNK if end < 0 else min(CHUNK, end - position))
+                        if not chunk:
+                            return
+                        position += len(chunk)
+                        yield chunk
+                return
+            except OSError as error:
+                tries += 1
+                if tries == READ_TRIES or isinstance(error, FileNotFoundError | PermissionError):
+                    raise
+                time.sleep(tries)
+
+    def head(self, root: str, path: str, size: int) -> bytes:
+        """The first bytes of a file, at most `size`. Raises OSError."""
+        return b"".join(self.chunks(root, path, 0, size))
+
+
+class Folder:
+    """The folder that a run writes to."""
+
+    def __init__(self, place: str) -> None:
+        self.place = absolute(place)
+        self.system, self.path = open_place(self.place)
+
+    def at(self, *parts: str) -> str:
+        """The path of something inside, in the file system."""
+        return posixpath.join(self.path, *parts)
+
+    def exists(self, *parts: str) -> bool:
+        from pyarrow.fs import FileType
+
+        return bool(self.system.get_file_info(self.at(*parts)).type != FileType.NotFound)
+
+    def names(self, *parts: str) -> list[str]:
+        """The names in a folder; none where it does not exist."""
+        from pyarrow.fs import FileSelector
+
+        selector = FileSelector(self.at(*parts), allow_not_found=True)
+        return sorted(info.base_name for info in self.system.get_file_info(selector))
+
+    def walk(self, *parts: str) -> list[str]:
+        """The paths, relative to the folder itself, of all files below."""
+        from pyarrow.fs import FileSelector, FileType
+
+        selector = FileSelector(self.at(*parts), allow_not_found=True, recursive=True)
+        top = len(self.path.rstrip("/")) + 1
+        infos = self.system.get_file_info(selector)
+        return sorted(info.path[top:] for info in infos if info.type == FileType.File)
+
+    def make(self, *parts: str) -> None:
+        self.system.create_dir(self.at(*parts), recursive=True)
+
+    def read(self, *parts: str) -> bytes:
+        with self.system.open_input_stream(self.at(*parts), compression=None) as file:
+            return bytes(file.read())
+
+    def write(self, data: bytes, *parts: str) -> None:
+        """Write a file whole or not at all."""
+        path = self.at(*parts)
+        draft = f"{path}.draft"
+        with self.system.open_output_stream(draft, compression=None) as file:
+            file.write(data)
+        self.system.move(draft, path)
+
+    def move(self, source: str, target: str) -> None:
+        """Move a file inside the folder; once done, doing it again changes nothing."""
+        if not self.exists(source) and self.exists(target):
+            return
+        self.system.create_dir(posixpath.dirname(self.at(target)), recursive=True)
+        self.system.move(self.at(source), self.at(target))
+
+    def remove(self, *parts: str) -> None:
+        """Remove a file or a folder with all in it; nothing where there is none."""
+        from pyarrow.fs import FileType
+
+        path = self.at(*parts)
+        kind = self.system.get_file_info(path).type
+        if kind == FileType.Directory:
+            self.system.delete_dir(path)
+        elif kind != FileType.NotFound:
+            self.system.delete_file(path)

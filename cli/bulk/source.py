@@ -1,0 +1,140 @@
+"""The data source `wirelens` for Spark.
+
+    spark.dataSource.register(WirelensDataSource)
+    spark.read.format("wirelens").load("captures/")
+
+gives a row for each record, each file for itself, with the columns of `messages` and `quarantine`
+together; `error_code` is null for messages. Options: `as` (a protocol, else it is detected), `quarantine`
+(head, full or none: what is kept of streams of no known protocol). A partition is one large capture or
+several small files. Streams that run across files are put together by `wirelens bulk`, which reads
+through this source too: with the option `plan` it gives the packets of chunks.SCHEMA instead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+from wirelens.cli.bulk import chunks
+from wirelens.cli.bulk.files import Folder, find
+from wirelens.cli.bulk.plan import Range, look, pack
+from wirelens.cli.bulk.reading import marks, read_ranges
+from wirelens.cli.bulk.table import MESSAGES, QUARANTINE, spark_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ALL = (*MESSAGES, *(column for column in QUARANTINE if column not in MESSAGES))
+
+
+class Task(InputPartition):
+    """What one task reads: the plain values of its ranges."""
+
+    def __init__(self, ranges: list[tuple[Any, ...]], first: bool) -> None:
+        self.ranges = ranges
+        self.first = first
+
+
+class WirelensDataSource(DataSource):
+    """See the module."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "wirelens"
+
+    def schema(self) -> StructType | str:
+        if "plan" in self.options:
+            return chunks.SCHEMA
+        return StructType.fromJson(spark_schema(ALL))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        options = {key: str(value) for key, value in self.options.items()}
+        if "plan" in options:
+            return PacketSource(options)
+        return RecordSource(options)
+
+
+class PacketSource(DataSourceReader):
+    """Reads as the plan of a bulk run says."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.plan = options["plan"]
+        self.side = options["side"]
+        self.buckets = int(options["buckets"])
+
+    def partitions(self) -> list[InputPartition]:
+        tasks = json.loads(Folder(self.plan).read())
+        return [Task(ranges, place == 0) for place, ranges in enumerate(tasks)] or [Task([], True)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        assert isinstance(partition, Task)
+        schema = row_schema()
+        if partition.first:
+            yield pa.RecordBatch.from_arrays(_columns(marks(self.buckets), schema), schema=schema)
+        for rows in read_ranges([load_range(each) for each in partition.ranges], self.buckets, self.side):
+            yield pa.RecordBatch.from_arrays(_columns(rows, schema), schema=schema)
+
+
+def _columns(rows: list[chunks.Row], schema: pa.Schema) -> list[pa.Array]:
+    import pyarrow as pa
+
+    columns: Iterable[Any] = zip(*rows, strict=True)
+    return [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+
+
+def row_schema() -> pa.Schema:
+    """chunks.SCHEMA for Arrow."""
+    import pyarrow as pa
+
+    types = {"int": pa.int32(), "bigint": pa.int64(), "binary": pa.binary()}
+    pairs = (column.split(" ") for column in chunks.SCHEMA.split(", "))
+    return pa.schema([(name, types[kind]) for name, kind in pairs])
+
+
+def load_range(plain: Any) -> Range:
+    """A range from its JSON form."""
+    each = Range(*plain)
+    container, numbers, interfaces = each.state
+    return each._replace(state=(container, tuple(numbers), tuple(tuple(one) for one in interfaces)))
+
+
+class RecordSource(DataSourceReader):
+    """Reads files to records, each file for itself."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.options = options
+        if "path" not in options:
+            raise ValueError("say .load(path)")
+
+    def partitions(self) -> list[InputPartition]:
+        found = look(find(self.options["path"]), 0)
+        ranges = [
+            Range(
+                each.number,
+                each.number,
+                each.root,
+                each.path,
+                each.name,
+                each.kind,
+                0,
+                each.size,
+                ("", (), ()),
+                0,
+            )
+            for each in found
+        ]
+        return [Task([tuple(each) for each in task], False) for task in pack(ranges)] or [Task([], False)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        from wirelens.cli.bulk.decoding import record_batches
+
+        assert isinstance(partition, Task)
+        for each in partition.ranges:
+            yield from record_batches(
+                load_range(each), self.options.get("as", ""), self.options.get("quarantine", "head"), ALL
+            )

@@ -1,0 +1,259 @@
+"""The tables that a run writes: their columns, and the writer of a task's part files."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from wirelens.cli.bulk.files import Folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+ROW_GROUP_BYTES = 1 << 25
+"""A row group holds about so many bytes of messages, before compression."""
+ROW_GROUP_ROWS = 1 << 16
+PART_BYTES = 1 << 30
+"""A part file is ended when so many bytes went into it, before compression."""
+
+# Name, Arrow type, comment. The comments go into the Parquet fields and are the reference in the README.
+SOURCE = (
+    ("file", "string", "input file that holds the last byte of the record"),
+    ("transport", "string", "tcp or udp; null where the input is no capture"),
+    ("source_address", "string", "address of the sender"),
+    ("source_port", "int32", "port of the sender"),
+    ("destination_address", "string", "address of the receiver"),
+    ("destination_port", "int32", "port of the receiver"),
+    ("connection", "int64", "the same for both directions of one conversation, and for nothing else"),
+    (
+        "direction",
+        "int8",
+        "0: from the side that sent the SYN, without one that of the first packet; 1: from the other",
+    ),
+    ("time", "timestamp", "capture time of the last byte, UTC, microseconds"),
+    ("packet", "int64", "number, in `file`, of the packet that holds the last byte"),
+    (
+        "offset",
+        "int64",
+        "of the first byte in this direction's stream; in the bytes of an input that is no capture",
+    ),
+    ("length", "int64", "bytes"),
+)
+MESSAGES = (
+    *SOURCE,
+    ("kind", "string", "what sort of message of the protocol this is"),
+    ("summary", "string", "the message in one line"),
+    ("pair_id", "string", "the same for a request and its reply; null without a counterpart so far"),
+    ("latency_us", "int64", "microseconds from a request to its reply; on the reply"),
+    ("message", "string", "the message in the JSON notation"),
+    ("damaged", "bool", "whether something inside did not decode"),
+    ("notes", "notes", "legal or tolerated oddities, worst first"),
+)
+QUARANTINE = (
+    *SOURCE,
+    ("protocol", "string", "protocol that was recognised or asked for, or unknown"),
+    ("error_code", "string", "why it did not decode"),
+    ("error_offset", "int64", "where, as `offset` counts"),
+    ("error_text", "string", "why, in words"),
+    ("partial", "string", "the part that did decode, in the JSON notation"),
+    ("raw", "binary", "the bytes; of a stream of no known protocol as many as --quarantine says"),
+    ("notes", "notes", "oddities, worst first"),
+)
+LEDGER = (
+    ("file", "string", "the input file"),
+    ("number", "int64", "the file's number in this table, never given again"),
+    ("run", "string", "the run that read it"),
+    ("status", "string", "done, or why it could not be read"),
+    ("container", "string", "pcap, pcapng, snoop; the form of a pasted text; raw"),
+    ("compressed", "bool", "whether it is gzipped"),
+    ("size", "int64", "bytes on disk"),
+    ("modified", "timestamp", "when it was last written to"),
+    ("read", "int64", "bytes after unpacking; overhead + payload"),
+    ("overhead", "int64", "bytes that are no payload: headers, other transports, damage"),
+    ("payload", "int64", "decoded + quarantined + unrecognised + retransmitted + pending"),
+    ("decoded", "int64", "bytes of rows in `messages`"),
+    ("quarantined", "int64", "bytes of a recognised protocol that did not decode"),
+    ("unrecognised", "int64", "bytes of no known protocol"),
+    ("retransmitted", "int64", "bytes that came more than once"),
+    ("pending", "int64", "bytes at the end of streams that the next run goes on with"),
+    ("packets", "int64", "packets in it"),
+    ("messages", "int64", "rows in `messages` whose last byte is in this file"),
+    ("errors", "int64", "damage in the file, and rows in `quarantine` of recognised protocols"),
+    ("first_time", "timestamp", "time of the first packet"),
+    ("last_time", "timestamp", "the latest time of a packet"),
+    ("notes", "notes", "what is wrong with the file"),
+)
+TABLES = {"messages": MESSAGES, "quarantine": QUARANTINE, "ledger": LEDGER}
+
+_SPARK = {
+    "string": "string",
+    "bool": "boolean",
+    "int8": "byte",
+    "int32": "integer",
+    "int64": "long",
+    "timestamp": "timestamp",
+    "binary": "binary",
+}
+
+
+def arrow_schema(table: str) -> pa.Schema:
+    """A table's columns for Arrow, commented; Spark's own description of them beside it."""
+    import pyarrow as pa
+
+    note = pa.struct([("code", pa.string()), ("offset", pa.int64()), ("text", pa.string())])
+    types = {
+        "string": pa.string(),
+        "bool": pa.bool_(),
+        "int8": pa.int8(),
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "binary": pa.binary(),
+        "notes": pa.list_(pa.field("element", note)),
+    }
+    fields = [
+        pa.field(name, types[kind], metadata={"comment": comment}) for name, kind, comment in TABLES[table]
+    ]
+    spark = {"org.apache.spark.sql.parquet.row.metadata": json.dumps(spark_schema(TABLES[table]))}
+    return pa.schema(fields, metadata=spark)
+
+
+def spark_schema(columns: tuple[tuple[str, str, str], ...]) -> dict[str, Any]:
+    """Columns as Spark's JSON of a StructType."""
+
+    def field(name: str, kind: object, comment: str = "") -> dict[str, Any]:
+        return {
+            "name": name,
+            "type": kind,
+            "nullable": True,
+            "metadata": {"comment": comment} if comment else {},
+        }
+
+    note = {
+        "type": "struct",
+        "fields": [field("code", "string"), field("offset", "long"), field("text", "string")],
+    }
+    notes = {"type": "array", "elementType": note, "containsNull": True}
+    fields = [
+        field(name, notes if kind == "notes" else _SPARK[kind], comment) for name, kind, comment in columns
+    ]
+    return {"type": "struct", "fields": fields}
+
+
+class PartWriter:
+    """Rows of one table, and one protocol, to part files below `folder`."""
+
+    def __init__(self, folder: Folder, table: str, parts: tuple[str, ...], stem: str, jsonl: bool) -> None:
+        self.files: list[tuple[str, int, int]] = []  # path in the folder, rows, bytes
+        self._folder = folder
+        self._table = table
+        self._parts = parts
+        self._stem = stem
+        self._jsonl = jsonl
+        self._names = [name for name, _, _ in TABLES[table]]
+        self._columns: list[list[Any]] = [[] for _ in self._names]
+        self._held = 0
+        self._written = 0
+        self._rows = 0
+        self._path = ""
+        self._stream: Any = None
+        self._writer: ParquetWriter | None = None
+        self._schema = arrow_schema(table)
+
+    def add(self, row: Mapping[str, Any], size: int) -> None:
+        """Take a row; `size` is about its size in bytes."""
+        for name, column in zip(self._names, self._columns, strict=True):
+            column.append(row[name])
+        self._held += size + 64
+        if self._held >= ROW_GROUP_BYTES or len(self._columns[0]) >= ROW_GROUP_ROWS:
+            self.flush()
+            if self._written >= PART_BYTES:
+                self._end()
+
+    def flush(self) -> None:
+        """Write what is held as a row group."""
+        rows = len(self._columns[0])
+        if not rows:
+            return
+        self._begin()
+        if self._jsonl:
+            self._write_lines()
+        else:
+            import pyarrow as pa
+
+            arrays = [
+                pa.array(column, type=field.type)
+                for column, field in zip(self._columns, self._schema, strict=True)
+            ]
+            assert self._writer is not None
+            self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        self._rows += rows
+        self._written += self._held
+        self._held = 0
+        self._columns = [[] for _ in self._names]
+
+    def close(self, needed: bool = False) -> None:
+        """End the last part; `needed`: there is to be one, be it without rows."""
+        self.flush()
+        if needed and not self.files and self._stream is None:
+            self._begin()
+        self._end()
+
+    def _begin(self) -> None:
+        if self._stream is not None:
+            return
+        suffix = "jsonl" if self._jsonl else "parquet"
+        # Its own name for each try of a task: only files that the winning try reported are moved into place.
+        name = f"{self._stem}-{len(self.files):03d}-{uuid.uuid4().hex[:8]}.{suffix}"
+        parts = (*self._parts, name)
+        self._folder.make(*self._parts)
+        self._path = "/".join(parts)
+        self._stream = self._folder.system.open_output_stream(self._folder.at(*parts), compression=None)
+        if not self._jsonl:
+            from pyarrow.parquet import ParquetWriter
+
+            self._writer = ParquetWriter(self._stream, self._schema, compression="zstd")
+
+    def _end(self) -> None:
+        if self._stream is None:
+            return
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        size = self._stream.tell()
+        self._stream.close()
+        self._stream = None
+        self.files.append((self._path, self._rows, size))
+        self._rows = self._written = 0
+
+    def _write_lines(self) -> None:
+        kinds = {name: kind for name, kind, _ in TABLES[self._table]}
+        for values in zip(*self._columns, strict=True):
+            fields = [
+                f"{json.dumps(name)}: {json_value(name, kinds[name], value)}"
+                for name, value in zip(self._names, values, strict=True)
+                if value is not None
+            ]
+            self._stream.write(f"{{{', '.join(fields)}}}\n".encode())
+
+
+def json_value(name: str, kind: str, value: Any) -> str:
+    """A column's value as JSON text; a message is JSON already."""
+    if name in ("message", "partial"):
+        return str(value)
+    if kind == "timestamp":
+        return f'"{iso_time(value)}"'
+    if kind == "binary":
+        return f'"{value.hex()}"'
+    return json.dumps(value)
+
+
+def iso_time(time_us: int) -> str:
+    """Microseconds since 1970 as the notation writes times."""
+    from datetime import UTC, datetime, timedelta
+
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=time_us)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
