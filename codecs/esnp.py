@@ -117,7 +117,7 @@ VAR_TAGS: Final[dict[str, int]] = {
 MAX_SIZE: Final = 0xFFFFFF
 FIRST_ID_TIME: Final = 1_262_304_000_000_000_000  # 2010, in nanoseconds since 1970
 LAST_ID_TIME: Final = 4_102_444_800_000_000_000  # 2100
-LOOKED_AT: Final = 1 << 16  # how far into a stream detection walks, in bytes
+LOOKED_AT: Final = 4096  # entries that detection walks over
 SINGLE_MAX: Final = float.fromhex("0x1.ffffffp127")  # what rounds to more is infinite as a single
 
 
@@ -242,7 +242,7 @@ class _Body:
         tape = self.tape
         start = cursor.pos
         size = tape.size()
-        notes = len(tape.notes)
+        notes = tape.note_count()
         try:
             self.var()
             if cursor.pos == cursor.end:
@@ -250,7 +250,7 @@ class _Body:
         except DecodeError:
             pass
         tape.cut(size)
-        del tape.notes[notes:]
+        tape.cut_notes(notes)
         cursor.pos = cursor.end
         tape.leaf(_DATA, start, cursor.end, start)
 
@@ -266,7 +266,9 @@ class _Body:
         self.check_width(start, number, width, what)
 
     def check_width(self, start: i64, number: i64, width: i64, what: str) -> None:
-        if width < 64 and not -1 << (width - 1) <= number < 1 << (width - 1):
+        limit: i64 = 1  # a literal would be shifted in 32 bits when compiled
+        limit <<= width - 1
+        if width < 64 and (number < -limit or number >= limit):
             self.tape.note(
                 "wide-varint", start, f"{what} takes more than {width} bits: {number}", self.cursor.buffer
             )
@@ -428,9 +430,7 @@ class Esnp(Codec):
         cursor.pos = start
         other = Tape(cursor.buffer)
         if self._decode_as(cursor, other, True) < problems:
-            tape.words = other.words
-            tape.notes[:] = other.notes
-            tape.faults[:] = other.faults
+            tape.take(other)
         cursor.pos = end
 
     def _decode_as(self, cursor: Cursor, tape: Tape, unsigned: bool) -> i64:
@@ -463,7 +463,7 @@ class Esnp(Codec):
             content = cursor.pos
             cursor.end = content + size
             keep = tape.size()
-            notes = len(tape.notes)
+            notes = tape.note_count()
             containers = body.containers
             try:
                 body.read(kind)
@@ -473,7 +473,7 @@ class Esnp(Codec):
                         problems += 1
             except DecodeError as error:
                 tape.cut(keep)
-                del tape.notes[notes:]
+                tape.cut_notes(notes)
                 tape.leaf(_DATA, content, cursor.end, content)
                 tape.fault(_ERROR, cursor.end, Fault(error.code, error.offset, error.text))
                 if body.containers > containers:
@@ -690,7 +690,9 @@ def _evidence(data: bytes) -> tuple[float, list[str], int]:
     bodies = 0
     body_seen = False
     since_end = 0
-    while at + 4 <= end and at < LOOKED_AT:
+    for _ in range(LOOKED_AT):
+        if at + 4 > end:
+            break
         kind: i64 = data[at]
         length: i64 = data[at + 1] << 16 | data[at + 2] << 8 | data[at + 3]
         after = at + 4 + length

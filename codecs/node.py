@@ -32,6 +32,10 @@ class Field:
         self.names: Final = names
         self.render: Final = render
         self.key: Final = b'"' + name.encode() + b'": '
+        self.quoted_names: Final[dict[int, bytes]] = {}
+        if names is not None:
+            for number, word in names.items():
+                self.quoted_names[number] = b'"' + word.encode() + b'"'
 
 
 class Hint:

@@ -8,6 +8,7 @@ recurses, so nesting is bounded by memory alone. The form itself is described in
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from json.encoder import encode_basestring
 from typing import Final
 
 from librt.strings import BytesWriter
@@ -354,7 +355,7 @@ class Writer:
                 out.write(f"{int(number) & 0xFFFFFFFF:08x}".encode())
                 out.write(b'"')
         elif kind == t.STRING or kind == t.STRING16:
-            content = Node(tape, index, buffer).content
+            content = _content(tape, index, buffer, number)
             text = _text_of(content, kind)
             if text is None:
                 out.write(b'"$raw": "')
@@ -382,18 +383,19 @@ class Writer:
         if kind == t.INTEGER:
             write_int(out, number)
         elif kind == t.NAMED:
-            names = FIELDS[head >> t.FIELD_SHIFT].names
-            name = None if names is None else names.get(number)
+            name = FIELDS[head >> t.FIELD_SHIFT].quoted_names.get(number)
             if name is None:
                 write_int(out, number)
             else:
-                out.write(quoted(name))
+                out.write(name)
         elif kind == t.TEXT:
             self._string(tape, index, buffer, head, t.STRING, number)
         elif kind == t.HEX:
-            out.write(b'"')
-            out.write(Node(tape, index, buffer).content.hex().encode())
-            out.write(b'"')
+            out.append(0x22)
+            out.write(_content(tape, index, buffer, number).hex().encode())
+            out.append(0x22)
+        elif kind == t.UNSIGNED and number >= 0:
+            write_int(out, number)
         elif kind == t.UNSIGNED:
             out.write(str(int(number) & 0xFFFFFFFFFFFFFFFF).encode())
         elif kind == t.BOOLEAN:
@@ -410,12 +412,12 @@ class Writer:
     def _string(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64, number: i64) -> None:
         """Write a string, or its bytes where they are no text."""
         out = self.out
-        if head & t.SIMPLE:
-            out.write(b'"')
+        if head & t.SIMPLE or (number >= 0 and is_simple(buffer.data, number, tape.end(index))):
+            out.append(0x22)
             out.write(buffer.data[number : tape.end(index)])
-            out.write(b'"')
+            out.append(0x22)
             return
-        content = buffer.data[number : tape.end(index)] if number >= 0 else Node(tape, index, buffer).content
+        content = _content(tape, index, buffer, number)
         text = _text_of(content, kind)
         if text is None:
             raw = content.hex().encode()
@@ -463,9 +465,9 @@ class Writer:
         elif kind == t.STRING or kind == t.STRING16 or kind == t.XML:
             self._string(tape, index, buffer, head, kind, number)
         elif kind == t.BYTES:
-            out.write(b'"')
-            out.write(Node(tape, index, buffer).content.hex().encode())
-            out.write(b'"')
+            out.append(0x22)
+            out.write(_content(tape, index, buffer, number).hex().encode())
+            out.append(0x22)
         elif kind == t.DATE:
             if FIRST_MILLISECOND <= number <= LAST_MILLISECOND:
                 out.write(b'"' + date_text(number).encode() + b'"')
@@ -505,6 +507,13 @@ def _tag_of(kind: i64) -> bytes:
     if kind == t.XML:
         return b"$xml"
     return TAGS[kind].encode()
+
+
+def _content(tape: Tape, index: i64, buffer: Buffer, number: i64) -> bytes:
+    """The content of text or bytes: in one piece, or of chunks."""
+    if number >= 0:
+        return buffer.data[number : tape.end(index)]
+    return Node(tape, index, buffer).content
 
 
 def _text_of(content: bytes, kind: i64) -> str | None:
@@ -558,15 +567,31 @@ def _class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
 
 def write_int(out: BytesWriter, number: i64) -> None:
     """Write a decimal integer."""
-    if 0 <= number < 10:
-        out.append(48 + number)
-    else:
+    if number < 0 or number >= 1_000_000_000_000:
         out.write(str(number).encode())
+        return
+    power: i64 = 1
+    while number >= power * 10:
+        power *= 10
+    while power > 0:
+        out.append(48 + number // power % 10)
+        power //= 10
+
+
+def is_simple(data: bytes, start: i64, end: i64) -> bool:
+    """True for printable ASCII without what JSON escapes."""
+    at = start
+    while at < end:
+        byte: i64 = data[at]
+        if byte < 0x20 or byte > 0x7E or byte == 0x22 or byte == 0x5C:
+            return False
+        at += 1
+    return True
 
 
 def quoted(text: str) -> bytes:
     """A JSON string, in UTF-8; a lone surrogate as its escape."""
-    return _escape_surrogates(json.dumps(text, ensure_ascii=False)).encode()
+    return _escape_surrogates(encode_basestring(text)).encode()
 
 
 def _escape_surrogates(text: str) -> str:

@@ -42,7 +42,7 @@ class Record:
         self.error: Final = error
         self.raw: Final = raw
         self.source: dict[str, Json] | None = None
-        self.extra_notes: list[Note] = []
+        self.extra_notes: list[Note] | None = None  # what is known from around the message
 
     @property
     def protocol(self) -> str:
@@ -60,7 +60,7 @@ class Record:
         tape = self.tape
         if tape is None or tape.size() == 0:
             return None
-        return Node(tape, 0, tape.buffers[0])
+        return Node(tape, 0, tape.buffer)
 
     @property
     def kind(self) -> str:
@@ -83,8 +83,8 @@ class Record:
     @property
     def notes(self) -> list[Note]:
         """Legal or tolerated oddities, worst first."""
-        notes = list(self.extra_notes)
-        if self.tape is not None:
+        notes = [] if self.extra_notes is None else list(self.extra_notes)
+        if self.tape is not None and self.tape.note_count():
             notes.extend(self.tape.notes)
         if len(notes) > 1:
             notes.sort(key=_rank)
@@ -93,7 +93,7 @@ class Record:
     @property
     def damaged(self) -> bool:
         """True where something in it did not decode, an inner error included."""
-        return self.error is not None or (self.tape is not None and len(self.tape.faults) > 0)
+        return self.error is not None or (self.tape is not None and self.tape.fault_count() > 0)
 
     def write_json(self, out: BytesWriter, plain: bool = False) -> None:
         """Write the record in the notation, UTF-8, on one line; with `plain` in the reading form."""
@@ -110,7 +110,7 @@ class Record:
         error = self.error
         if error is None and tape is not None:
             out.write(b', "message": ')
-            Writer(out, plain).write(tape, 0, tape.buffers[0])
+            Writer(out, plain).write(tape, 0, tape.buffer)
         elif error is not None:
             out.write(b', "message": null, "error": ')
             out.write(fault_json(error.code, error.offset, error.text))
@@ -119,7 +119,7 @@ class Record:
             out.write(b'"')
             if tape is not None and tape.size():
                 out.write(b', "partial": ')
-                Writer(out, plain).write(tape, 0, tape.buffers[0])
+                Writer(out, plain).write(tape, 0, tape.buffer)
         notes = self.notes
         if notes:
             out.write(b', "notes": [')

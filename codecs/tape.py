@@ -140,9 +140,40 @@ class Tape:
 
     def __init__(self, buffer: Buffer) -> None:
         self.words: vec[i64] = vec[i64]()
-        self.buffers: Final = [buffer]
-        self.notes: Final[list[Note]] = []
-        self.faults: Final[list[Fault]] = []
+        self.buffer: Final = buffer
+        # made when they are first asked for: most messages have none, and there are many messages
+        self._buffers: list[Buffer] | None = None
+        self._notes: list[Note] | None = None
+        self._faults: list[Fault] | None = None
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """The buffers that nodes point into: first the input's, then those of EMBEDDED content."""
+        if self._buffers is None:
+            self._buffers = [self.buffer]
+        return self._buffers
+
+    @property
+    def notes(self) -> list[Note]:
+        """The notes, in the order in which they were met."""
+        if self._notes is None:
+            self._notes = []
+        return self._notes
+
+    @property
+    def faults(self) -> list[Fault]:
+        """The inner errors that FAULT nodes number."""
+        if self._faults is None:
+            self._faults = []
+        return self._faults
+
+    def note_count(self) -> i64:
+        """How many notes there are."""
+        return 0 if self._notes is None else len(self._notes)
+
+    def fault_count(self) -> i64:
+        """How many inner errors there are."""
+        return 0 if self._faults is None else len(self._faults)
 
     def size(self) -> i64:
         """How many nodes there are; the index that the next one gets."""
@@ -192,6 +223,18 @@ class Tape:
     def cut(self, size: i64) -> None:
         """Drop the nodes from index `size` on."""
         self.words = self.words[: size * WIDTH]
+
+    def cut_notes(self, count: i64) -> None:
+        """Drop the notes behind the first `count`."""
+        if self._notes is not None:
+            del self._notes[count:]
+
+    def take(self, other: "Tape") -> None:
+        """Take over all that another reading of the same bytes wrote."""
+        self.words = other.words
+        self._buffers = other._buffers
+        self._notes = other._notes
+        self._faults = other._faults
 
     def head(self, index: i64) -> i64:
         return self.words[index * WIDTH + HEAD]
