@@ -112,15 +112,16 @@ def types() -> int:
     ensure("dev", install=False)
     tree = ROOT / "build" / "types"
     stage(tree)
-    targets = ["-p", "wirelens", "-m", "setup", "-m", "dev"]
+    targets = ["wirelens", "setup.py", "dev.py"]  # as files: names would be found where they are installed
     for name in ("setup.py", "dev.py", "tests", "bench"):
         (tree / name).unlink(missing_ok=True)
         (tree / name).symlink_to(ROOT / name)
         if any((ROOT / name).glob("**/*.py")):
-            targets += ["-p", name]
+            targets.append(name)
     options = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache'}"]
     command: Command = [PYTHON, "-P", "-m", "mypy", *options, *targets]
-    done = subprocess.run(command, cwd=tree, check=False, stdout=subprocess.PIPE, text=True)
+    env = {**os.environ, "MYPYPATH": str(tree)}
+    done = subprocess.run(command, cwd=tree, env=env, check=False, stdout=subprocess.PIPE, text=True)
     print(re.sub(r"^wirelens/", "", done.stdout, flags=re.MULTILINE), end="", flush=True)
     return done.returncode
 

@@ -90,14 +90,16 @@ def compile_codecs(build: Path) -> list[str]:
     from setuptools.command.build_ext import build_ext
 
     stage(build)
-    modules = [Path("wirelens", path) for path in sources("codecs") if not is_interpreted(path)]
+    known = [Path("wirelens", path) for path in sources("codecs")]
+    modules = [path for path in known if not is_interpreted(path.relative_to("wirelens"))]
     flags = ["--config-file=", f"--cache-dir={os.devnull}"]
     flags += ["--namespace-packages", "--explicit-package-bases"]
     here = Path.cwd()
     os.chdir(build)  # so that the compiled code names its sources as they are installed
     try:
         extensions = mypycify(
-            [*flags, *map(str, modules)],
+            [*flags, *map(str, known)],
+            only_compile_paths=[str(path) for path in modules],
             opt_level="3",
             debug_level="0",
             target_dir=str(build / "c"),
