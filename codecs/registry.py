@@ -10,6 +10,15 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "wirelens.codecs.esnp": ("esnp-line", "esnp-frame"),
 }
 
+# Usual ports, and the protocols that are looked for there with a little less evidence.
+PORTS: Final[dict[int, tuple[str, ...]]] = {
+    1080: ("esnp-line", "esnp-frame"),
+    8082: ("magline", "magline-old"),
+    12200: ("bolt",),
+    20880: ("dubbo",),
+    26000: ("mevent",),
+}
+
 _loaded: Final[dict[str, Codec]] = {}
 
 

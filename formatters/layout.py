@@ -6,7 +6,6 @@ direction overrides, lone surrogates) is shown escaped, never sent to a terminal
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from wirelens.codecs import tape as t
@@ -41,10 +40,6 @@ HEADING: Final = "heading"
 UNLIMITED: Final = 1 << 60
 LEAST: Final = 16  # cells of a value that are shown however narrow the terminal is
 
-# All that needs a closer look: not ASCII, Latin, or the scripts of East Asia.
-_UNPRINTABLE: Final = re.compile(
-    r"[^\x20-\x7e\xa1-\xac\xae-\u02ff\u3000-\u303f\u3041-\u3096\u30a0-\u30ff\u4e00-\u9fff\uff01-\uff60]"
-)
 _BREAKS: Final = dict.fromkeys(b"\n\r\t")
 _ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
@@ -92,13 +87,12 @@ def plain(line: Line) -> str:
 
 def clean(text: str) -> str:
     """Text with whatever is not printable as an escape."""
-    return text if text.isascii() and text.isprintable() else _UNPRINTABLE.sub(_escape, text)
+    if text.isprintable():
+        return text
+    return "".join([char if char.isprintable() or char == "\u3000" else _escape(char) for char in text])
 
 
-def _escape(match: re.Match[str]) -> str:
-    char = match[0]
-    if char.isprintable():
-        return char
+def _escape(char: str) -> str:
     code = ord(char)
     return _ESCAPES.get(char) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 

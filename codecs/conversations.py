@@ -1,0 +1,355 @@
+"""From pieces of streams to messages: each direction of each flow decoded, requests and replies paired.
+
+`Conversations.feed` takes the pieces that `captures.Reader` gives and returns the messages that they
+complete. A direction's protocol is found once and stays; the two directions help each other. Memory is
+bounded by the constants below.
+"""
+
+from collections import deque
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from mypy_extensions import i64
+
+from wirelens.codecs import registry
+from wirelens.codecs.captures.streams import Flow, Piece
+from wirelens.codecs.codes import Note
+from wirelens.codecs.decoder import Decoder
+from wirelens.codecs.detect import THRESHOLD, Detection, detect
+from wirelens.codecs.node import Json
+from wirelens.codecs.record import UNKNOWN, Record
+
+HEAD: Final = 1 << 14
+"""So many bytes of a direction may wait for its protocol to be found."""
+ALL_HEADS: Final = 1 << 25
+"""The same of all directions together; then those that wait longest are given up as unknown."""
+ALL_HELD: Final = 1 << 26
+"""So many bytes of messages that are not complete may wait; then the longest is given up as truncated."""
+OPEN_REQUESTS: Final = 1 << 10
+"""So many requests of one direction may wait for their replies; the oldest are forgotten."""
+PACKETS: Final = 64
+"""So many packet numbers a record names at most: its first ones and its last."""
+PORT_BITS: Final = 4.0
+"""What a protocol's usual port adds to the evidence of its bytes."""
+
+_EPOCH: Final = datetime(1970, 1, 1)
+
+
+class Said(NamedTuple):
+    """A message of a conversation.
+
+    `direction` is its flow's: 0 or 1. `time_us`: capture time of its last byte, microseconds since 1970.
+    `pair` names a request and its reply alike, "" for what has no counterpart; `latency_us` is a reply's
+    time after its request, else None.
+    """
+
+    flow: Flow
+    direction: int
+    record: Record
+    time_us: int
+    packets: tuple[int, ...]
+    pair: str
+    latency_us: int | None
+
+
+class Verdict(NamedTuple):
+    """How a direction's protocol was found: `bits` and `reasons` as in detection, none if it was given."""
+
+    protocol: str
+    bits: float
+    reasons: tuple[str, ...]
+
+
+class _Mark:
+    """Where bytes of a stream came in: those before `end` that no earlier mark has."""
+
+    def __init__(self, end: i64, time_us: i64, packets: tuple[int, ...]) -> None:
+        self.end: Final[i64] = end
+        self.time_us: Final[i64] = time_us
+        self.packets: Final = packets
+
+
+class _Request:
+    def __init__(self, pair: str, time_us: i64) -> None:
+        self.pair: Final = pair
+        self.time_us: Final[i64] = time_us
+
+
+class _Side:
+    """One direction."""
+
+    def __init__(self, flow: Flow, direction: int) -> None:
+        self.flow: Final = flow
+        self.direction: Final = direction
+        self.decoder: Decoder | None = None
+        self.waiting: list[Piece] = []  # until the protocol is found
+        self.waiting_bytes: i64 = 0
+        self.tried: i64 = 0  # bytes at the last attempt to find it
+        self.verdict = Verdict(UNKNOWN, 0.0, ())
+        self.marks: deque[_Mark] = deque()
+        self.notes: list[Note] = []
+        self.held: i64 = 0  # bytes in the decoder that are in no record yet
+        self.position: i64 = 0
+        self.requests: dict[str, _Request] = {}
+        self.queue: deque[_Request] = deque()
+        self.text = ""
+        self.ended = False
+
+    @property
+    def named(self) -> bool:
+        return self.verdict.protocol != UNKNOWN
+
+    def head(self) -> bytes:
+        return b"".join([piece.data for piece in self.waiting])
+
+
+class Conversations:
+    """Decodes all flows of a capture.
+
+    `protocol` None finds each flow's. `verdicts`, where given, gets the verdict on each direction under
+    (flow number, direction) when it is found.
+    """
+
+    def __init__(
+        self, protocol: str | None = None, verdicts: dict[tuple[int, int], Verdict] | None = None
+    ) -> None:
+        self.protocol: Final = protocol
+        self.verdicts: Final = verdicts
+        self._sides: dict[tuple[int, int], _Side] = {}
+        self._undecided: dict[tuple[int, int], _Side] = {}  # those with bytes waiting, oldest first
+        self._heads: i64 = 0
+        self._held: i64 = 0
+        self._pairs: i64 = 0
+
+    def feed(self, piece: Piece) -> list[Said]:
+        """The messages that a piece completes."""
+        said: list[Said] = []
+        flow = piece.flow
+        direction = piece.direction
+        key = (flow.number, direction)
+        side = self._sides.get(key)
+        if side is None:
+            side = _Side(flow, direction)
+            self._sides[key] = side
+            if self.protocol is not None:
+                self._settle(side, Verdict(self.protocol, 0.0, ()), said)
+        if side.decoder is None:
+            self._wait(key, side, piece, said)
+        else:
+            self._decode(side, piece, said)
+        if self._held > ALL_HELD:
+            self._relieve(said)
+        if piece.end:
+            self._end(key, side, said)
+        return said
+
+    def close(self) -> list[Said]:
+        """End every flow that has not ended: the messages left."""
+        said: list[Said] = []
+        for key, side in list(self._sides.items()):
+            if not side.ended:
+                self._end(key, side, said)
+        return said
+
+    def _end(self, key: tuple[int, int], side: _Side, said: list[Said]) -> None:
+        if side.decoder is None:
+            self._decide(side, True, said)
+        if side.decoder is not None:
+            self._give(side, side.decoder.close(), said)
+        side.ended = True
+        self._held -= side.held
+        side.held = 0
+        other = self._sides.get((key[0], 1 - key[1]))
+        if other is None or other.ended:
+            self._sides.pop(key, None)
+            self._sides.pop((key[0], 1 - key[1]), None)
+
+    # --- which protocol -------------------------------------------------------------------------------
+
+    def _wait(self, key: tuple[int, int], side: _Side, piece: Piece, said: list[Said]) -> None:
+        """Keep a piece until the direction's protocol is found."""
+        size: i64 = len(piece.data)
+        if size or piece.gap or piece.notes:
+            side.waiting.append(piece)
+        side.waiting_bytes += size
+        self._heads += size
+        if side.waiting_bytes:
+            self._undecided[key] = side
+        if size and (side.waiting_bytes >= 2 * side.tried or side.waiting_bytes >= HEAD):
+            self._decide(side, side.waiting_bytes >= HEAD, said)
+        while self._heads > ALL_HEADS and self._undecided:
+            oldest = self._undecided[next(iter(self._undecided))]
+            self._decide(oldest, True, said)
+
+    def _decide(self, side: _Side, final: bool, said: list[Said]) -> None:
+        """Look for the protocol; with `final` it is unknown where none is found."""
+        data = side.head()
+        side.tried = len(data)
+        other = self._sides.get((side.flow.number, 1 - side.direction))
+        opposite = b"" if other is None else other.head()
+        verdict = side.verdict
+        if data:
+            verdict = _verdict(detect(data, opposite), side.flow)
+        if verdict.protocol == UNKNOWN and other is not None and other.named and other.decoder is not None:
+            # both sides of a conversation speak the same protocol
+            found = other.verdict
+            verdict = Verdict(found.protocol, 0.0, (f"the other direction is {found.protocol}",))
+        if verdict.protocol == UNKNOWN and not final:
+            return
+        self._settle(side, verdict, said)
+        if side.named and other is not None and other.decoder is None and other.waiting_bytes:
+            self._decide(other, False, said)
+
+    def _settle(self, side: _Side, verdict: Verdict, said: list[Said]) -> None:
+        """Take a protocol for a direction and decode what waited for it."""
+        side.verdict = verdict
+        key = (side.flow.number, side.direction)
+        if self.verdicts is not None:
+            self.verdicts[key] = verdict
+        side.decoder = Decoder(verdict.protocol)
+        self._undecided.pop(key, None)
+        self._heads -= side.waiting_bytes
+        side.waiting_bytes = 0
+        waiting = side.waiting
+        side.waiting = []
+        for piece in waiting:
+            self._decode(side, piece, said)
+
+    # --- messages -------------------------------------------------------------------------------------
+
+    def _decode(self, side: _Side, piece: Piece, said: list[Said]) -> None:
+        decoder = side.decoder
+        assert decoder is not None
+        if piece.notes:
+            side.notes.extend(piece.notes)
+        if piece.gap:
+            self._give(side, decoder.gap(piece.gap), said)
+        size: i64 = len(piece.data)
+        if size == 0:
+            return
+        side.position = piece.offset + size
+        side.marks.append(_Mark(side.position, piece.time_us, piece.packets))
+        side.held += size
+        self._held += size
+        self._give(side, decoder.feed(piece.data), said)
+        if piece.flow.transport == "udp":
+            self._give(side, decoder.close(), said)
+
+    def _relieve(self, said: list[Said]) -> None:
+        """Give up the longest message that waits for its end."""
+        longest: _Side | None = None
+        for side in self._sides.values():
+            if longest is None or side.held > longest.held:
+                longest = side
+        if longest is not None and longest.decoder is not None:
+            longest.notes.append(
+                Note("capture-limit", int(longest.position), f"more than {ALL_HELD} bytes of messages waited")
+            )
+            self._give(longest, longest.decoder.close(), said)
+
+    def _give(self, side: _Side, records: list[Record], said: list[Said]) -> None:
+        """Say where records come from, and pair them."""
+        for record in records:
+            said.append(self._say(side, record))
+
+    def _say(self, side: _Side, record: Record) -> Said:
+        end: i64 = record.offset + record.length
+        side.held -= record.length
+        self._held -= record.length
+        time_us: i64 = side.flow.last_us
+        packets: list[int] = []
+        marks = side.marks
+        while marks:
+            mark = marks[0]
+            time_us = mark.time_us
+            if len(packets) < PACKETS:
+                packets.extend(mark.packets)
+            else:
+                packets[PACKETS - 1 :] = mark.packets
+            if mark.end > end:
+                break
+            marks.popleft()
+            if mark.end == end:
+                break
+        if side.notes:
+            mine = [note for note in side.notes if note.offset <= end]
+            if mine:
+                side.notes = [note for note in side.notes if note.offset > end]
+                record.extra_notes.extend(mine)
+        pair = ""
+        latency: int | None = None
+        root = record.root
+        if root is not None and record.codec is not None:
+            exchange = record.codec.exchange(root)
+            if exchange.role == "request":
+                pair = self._ask(side, exchange.key, time_us)
+            elif exchange.role == "reply":
+                request = self._answered(side, exchange.key)
+                if request is not None:
+                    pair = request.pair
+                    latency = int(time_us - request.time_us)
+        source: dict[str, Json] = {"flow": self._text(side), "time": time_text(int(time_us))}
+        source["packets"] = [number for number in packets]
+        if pair:
+            source["pair"] = pair
+        if latency is not None:
+            source["latency"] = latency / 1_000_000
+        record.source = source
+        return Said(side.flow, side.direction, record, int(time_us), tuple(packets), pair, latency)
+
+    def _text(self, side: _Side) -> str:
+        if not side.text:
+            flow = side.flow
+            there = flow.endpoint(1 - side.direction)
+            side.text = f"{flow.transport} {flow.endpoint(side.direction)} > {there}"
+        return side.text
+
+    def _ask(self, side: _Side, key: str, time_us: i64) -> str:
+        """Remember a request; the name of its pair."""
+        self._pairs += 1
+        request = _Request(f"{side.flow.number}.{self._pairs}", time_us)
+        if key:
+            side.requests.pop(key, None)
+            side.requests[key] = request
+            if len(side.requests) > OPEN_REQUESTS:
+                del side.requests[next(iter(side.requests))]
+        else:
+            side.queue.append(request)
+            if len(side.queue) > OPEN_REQUESTS:
+                side.queue.popleft()
+        return request.pair
+
+    def _answered(self, side: _Side, key: str) -> _Request | None:
+        """The open request of the other direction that a reply belongs to; it is no longer open."""
+        other = self._sides.get((side.flow.number, 1 - side.direction))
+        if other is None:
+            return None
+        if key:
+            return other.requests.pop(key, None)
+        return other.queue.popleft() if other.queue else None
+
+
+def _verdict(found: Detection, flow: Flow) -> Verdict:
+    """The protocol of a detection; one that lacks few bits is helped by its usual port."""
+    for candidate in found.candidates:
+        if candidate.protocol == found.protocol:
+            return Verdict(candidate.protocol, candidate.bits, candidate.reasons)
+    for port in flow.ports:
+        usual = registry.PORTS.get(port)
+        if usual is not None:
+            for candidate in found.candidates:
+                if candidate.protocol in usual and candidate.bits + PORT_BITS >= THRESHOLD:
+                    reasons = (*candidate.reasons, f"port {port}")
+                    return Verdict(candidate.protocol, candidate.bits + PORT_BITS, reasons)
+    return Verdict(UNKNOWN, 0.0, ())
+
+
+def time_text(time_us: int) -> str:
+    """ISO 8601 in UTC of microseconds since 1970; empty for a time before that."""
+    if time_us < 0:
+        return ""
+    try:
+        moment = _EPOCH + timedelta(microseconds=time_us)
+    except OverflowError:
+        return ""
+    return moment.isoformat(timespec="microseconds") + "Z"
