@@ -27,6 +27,7 @@ MAX_VALUE: Final = 60  # characters of a value
 MAX_NAME: Final = 48  # characters of a field's name or a key
 MAX_TITLE: Final = 90  # characters of a class's name or a record's summary
 MAX_SCALARS: Final = 8  # items of a list of scalars that are shown
+MAX_REFERENCES: Final = 4  # arrows of back references, for each box that may be drawn
 SMALL: Final = 48  # nodes of a value that may be a row
 
 _CONTAINERS: Final = frozenset((t.STRUCT, t.ARRAY, t.LIST, t.MAP, t.OBJECT, t.REMOTE))
@@ -44,13 +45,13 @@ class Box:
 
 
 class Edge:
-    """An arrow between two boxes by their names; `shared` where it stands for a back reference."""
+    """An arrow between two boxes by their names; `back` where it stands for a back reference to a box."""
 
-    def __init__(self, start: str, end: str, label: str, shared: bool) -> None:
+    def __init__(self, start: str, end: str, label: str, style: str) -> None:
         self.start: Final = start
         self.end: Final = end
-        self.label: Final = label
-        self.shared: Final = shared
+        self.label: Final = shortened(label, MAX_NAME)
+        self.style: Final = style  # "", "back", "missing"
 
 
 class Drawing:
@@ -83,6 +84,7 @@ class _Painter:
         self.drawn: Final[set[int]] = set()
         self.references: Final[list[tuple[str, int, int, str]]] = []  # source, target, number, label
         self.names: Final[dict[int, list[str]]] = {}
+        self.missing: Final[dict[int, str]] = {}
 
     def paint(self) -> Drawing:
         record = self.record
@@ -101,8 +103,8 @@ class _Painter:
                 self._box(one)
         for source, target, number, label in self.references:
             if target in self.drawn:
-                self.drawing.edges.append(Edge(source, f"{self.prefix}n{target}", label, True))
-            elif target < 0 or len(self.drawing.boxes) < self.limit:
+                self.drawing.edges.append(Edge(source, f"{self.prefix}n{target}", label, "back"))
+            else:
                 self._missing(source, number, label, target < 0)
         return self.drawing
 
@@ -117,11 +119,16 @@ class _Painter:
         self.drawing.boxes.append(box)
 
     def _missing(self, source: str, number: int, label: str, dangling: bool) -> None:
-        """A dashed box for what a reference means but no box stands for."""
-        name = f"{self.prefix}m{len(self.drawing.boxes)}"
-        box = Box(name, f"→ #{number}", "nothing has this number" if dangling else "", "missing")
-        self.drawing.boxes.append(box)
-        self.drawing.edges.append(Edge(source, name, label, True))
+        """A dashed box for what references of one number mean but no box stands for."""
+        name = self.missing.get(number)
+        if name is None:
+            if len(self.drawing.boxes) >= self.limit:
+                self.drawing.left_out += 1
+                return
+            name = self.missing[number] = f"{self.prefix}m{len(self.missing)}"
+            meaning = "nothing has this number" if dangling else ""
+            self.drawing.boxes.append(Box(name, f"→ #{number}", meaning, "missing"))
+        self.drawing.edges.append(Edge(source, name, label, "missing"))
 
     def _box(self, one: _Pending) -> None:
         node = one.node
@@ -132,7 +139,7 @@ class _Painter:
         box = Box(name, self._title(node, one.label), meaning, "")
         self.drawing.boxes.append(box)
         if one.holder is not None:
-            self.drawing.edges.append(Edge(one.holder.name, name, shortened(one.label, MAX_NAME), False))
+            self.drawing.edges.append(Edge(one.holder.name, name, one.label, ""))
         below: list[_Pending] = []
         if node.kind == t.MAP:
             self._entries(node, box, below)
@@ -176,7 +183,10 @@ class _Painter:
     def _part(self, part: Node, name: str, box: Box, below: list[_Pending]) -> None:
         """A member, item or value: a row, an edge to come, or a reference."""
         if part.kind == t.REF:
-            self.references.append((box.name, part.target, part.reference, shortened(name, MAX_NAME)))
+            if len(self.references) < MAX_REFERENCES * self.limit:
+                self.references.append((box.name, part.target, part.reference, name))
+            else:
+                self.drawing.left_out += 1
             return
         text = self._row(part)
         if text is not None:
@@ -331,16 +341,17 @@ def value_text(node: Node) -> str:
     return node.kind_name if value is None else str(value)
 
 
-def _heading(record: Record) -> str:
-    """A record's line above its drawing."""
-    heading = f"{record.offset}: {record.protocol} {shortened(record.summary, MAX_TITLE)}"
+def _heading(record: Record) -> list[str]:
+    """The lines above a record's drawing: what it is, its error, its worst notes."""
+    lines = [f"{record.offset}: {record.protocol} {shortened(record.summary, MAX_TITLE)}"]
     error = record.error
     if error is not None and record.partial is not None:
-        heading += f"\n{error.code} at {error.offset}: {shortened(error.text, MAX_TITLE)}"
+        lines.append(f"{error.code} at {error.offset}: {shortened(error.text, MAX_TITLE)}")
     notes = record.notes
-    for note in notes[:3]:
-        heading += f"\nnote {note.code} at {note.offset}: {shortened(note.text, MAX_TITLE)}"
-    return heading + (f"\n{len(notes) - 3} more notes" if len(notes) > 3 else "")
+    lines.extend([f"note {code} at {at}: {shortened(text, 2 * MAX_TITLE)}" for code, at, text in notes[:3]])
+    if len(notes) > 3:
+        lines.append(f"{len(notes) - 3} more note{'' if len(notes) == 4 else 's'}")
+    return lines
 
 
 def _left_out(count: int, limit: int) -> str:
@@ -364,6 +375,7 @@ def _escape(one: str) -> str:
 
 # --- Graphviz -----------------------------------------------------------------------------------
 
+_ARROWS: Final = {"": "", "back": ", style=dashed, constraint=false", "missing": ", style=dashed"}
 _FILLS: Final = {"": "#e3ecf7", "error": "#f8d7d7", "missing": "#ffffff", "more": "#ffffff"}
 
 
@@ -376,7 +388,7 @@ def dot(records: Iterable[Record]) -> Iterator[str]:
     room = DOT_BOXES
     left_out = 0
     skipped = 0
-    drawings: list[tuple[int, str, Drawing]] = []
+    drawings: list[tuple[int, list[str], Drawing]] = []
     for place, record in enumerate(records):
         if room <= 0 or place >= RECORDS:
             skipped += 1
@@ -387,14 +399,13 @@ def dot(records: Iterable[Record]) -> Iterator[str]:
         drawings.append((place, _heading(record), drawing))
     yield from _dot_more(left_out, skipped)
     # Graphviz stacks from the bottom what it lays out from left to right.
-    for place, text, drawing in reversed(drawings):
+    for place, lines, drawing in reversed(drawings):
         yield f"  subgraph cluster_{place} {{"
-        yield f"    label={dot_string(text)};"
+        yield f"    label={dot_string(*lines)};"
         for box in reversed(drawing.boxes):
             yield from _dot_box(box)
         for edge in reversed(drawing.edges):
-            style = ", style=dashed, constraint=false" if edge.shared else ""
-            yield f"    {edge.start} -> {edge.end} [label={dot_string(edge.label)}{style}];"
+            yield f"    {edge.start} -> {edge.end} [label={dot_string(edge.label)}{_ARROWS[edge.style]}];"
         yield "  }"
     yield "}"
 
@@ -424,7 +435,7 @@ def _dot_box(box: Box) -> Iterator[str]:
     yield "    </TABLE>>];"
 
 
-_HTML: Final = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord('"'): "&quot;"}
+_HTML: Final = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord('"'): "&quot;", ord("]"): "&#93;"}
 
 
 def _html(text: str) -> str:
@@ -432,13 +443,13 @@ def _html(text: str) -> str:
     return visible(text).translate(_HTML) or " "
 
 
-_DOT: Final = {ord('"'): '\\"', ord("\\"): "\\\\", ord("&"): "&amp;", ord("\n"): "\\l"}
+_DOT: Final = {ord('"'): '\\"', ord("\\"): "\\\\", ord("&"): "&amp;"}
 
 
-def dot_string(text: str) -> str:
-    """Text as a quoted string of Graphviz; lines end to the left."""
-    lines = [visible(line).translate(_DOT) for line in text.split("\n")]
-    return '"' + "\\l".join(lines) + ('\\l"' if len(lines) > 1 else '"')
+def dot_string(*lines: str) -> str:
+    """Lines as one quoted string of Graphviz, to the left where they are several."""
+    quoted = [visible(line).translate(_DOT) for line in lines]
+    return '"' + "\\l".join(quoted) + ('\\l"' if len(lines) > 1 else '"')
 
 
 # --- Mermaid ------------------------------------------------------------------------------------
@@ -463,7 +474,7 @@ def mermaid(records: Iterable[Record]) -> Iterator[str]:
             continue
         drawing = _Painter(record, place, room).paint()
         left_out += drawing.left_out
-        lines = [f'  subgraph r{place}["{mermaid_text(_heading(record))}"]', "    direction LR"]
+        lines = [f'  subgraph r{place}["{mermaid_text(*_heading(record))}"]', "    direction LR"]
         characters -= sum(map(len, lines)) + 8
         drawn: set[str] = set()
         for box in drawing.boxes:
@@ -518,17 +529,17 @@ def _mermaid_box(box: Box) -> str:
 
 
 def _mermaid_edge(edge: Edge) -> str:
-    arrow = "-.->" if edge.shared else "-->"
+    arrow = "-.->" if edge.style else "-->"
     label = f'|"{mermaid_text(edge.label)}"|' if edge.label else ""
     return f"    {edge.start} {arrow}{label} {edge.end}"
 
 
-def mermaid_text(text: str) -> str:
-    """Text for a quoted Mermaid label.
+def mermaid_text(*lines: str) -> str:
+    """Lines for a quoted Mermaid label.
 
     What Mermaid, Markdown or HTML could read is written as Mermaid's entities, such as `#34;`.
     """
-    return "<br/>".join([_entities(visible(line)) for line in text.split("\n")])
+    return "<br/>".join([_entities(visible(line)) for line in lines])
 
 
 _PLAIN: Final = frozenset(" ,/()=…→")  # beside letters, digits and all from U+0300 on

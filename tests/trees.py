@@ -70,7 +70,7 @@ class Builder:
         elif kind == "date":
             self.leaf(t.DATE, int(tree["ms"]))
         elif kind == "string":
-            self.text(tree.get("value", tree.get("head", "")))
+            self.text(str(tree.get("value", tree.get("head"))))
         elif kind == "binary":
             start = len(self.data)
             self.data += b"B" + bytes.fromhex(tree.get("hex", ""))

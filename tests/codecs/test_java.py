@@ -767,13 +767,14 @@ CLASSES = [
     "example.Car",
     "",
 ]
-FIELDS = """
-    value name _value scale intVal signum mag year month day hour minute second nano nanos seconds date
-    time dateTime offset zoneId id detailMessage message cause stackTrace suppressedExceptions
-    declaringClass methodName fileName lineNumber words count protocol host port file holder address
-    hostName addr mostSigBits leastSigBits class methodArgSigs targetServiceUniqueName isError errorMsg
-    appResponse parameterTypes createTime
-""".split()
+FIELDS = [
+    "value", "name", "_value", "scale", "intVal", "signum", "mag", "year", "month", "day", "hour",
+    "minute", "second", "nano", "nanos", "seconds", "date", "time", "dateTime", "offset", "zoneId",
+    "id", "detailMessage", "message", "cause", "stackTrace", "suppressedExceptions", "declaringClass",
+    "methodName", "fileName", "lineNumber", "words", "count", "protocol", "host", "port", "file",
+    "holder", "address", "hostName", "addr", "mostSigBits", "leastSigBits", "class", "methodArgSigs",
+    "targetServiceUniqueName", "isError", "errorMsg", "appResponse", "parameterTypes", "createTime",
+]  # fmt: skip
 
 scalars = st.one_of(
     st.just(NULL),

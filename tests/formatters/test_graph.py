@@ -1,0 +1,496 @@
+"""Drawings: what is a box, a row, an arrow; limits; and text that would like to break out of its quotes."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from html import unescape
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import trees
+from hypothesis import given
+from hypothesis import strategies as st
+from trees import NULL, Tree, bean, binary, entries, items, long, ref, text, whole
+from wirelens import codecs
+from wirelens.codecs import tape as t
+from wirelens.codecs.codec import Codec
+from wirelens.codecs.hessian.java import annotate
+from wirelens.codecs.node import Node
+from wirelens.codecs.record import Record
+from wirelens.codecs.tape import Buffer, Tape
+from wirelens.formatters import graph
+
+
+class Stub(Codec):
+    """A protocol of hand-made trees."""
+
+    said = "a stub"
+
+    def annotate(self, node: Node) -> str:
+        return annotate(node)
+
+    def summary(self, root: Node) -> str:
+        return self.said
+
+
+STUB = Stub("hessian2", "for tests")
+
+
+def record(*values: Tree, codec: Codec = STUB) -> Record:
+    return of_tape(trees.build(list(values)), codec)
+
+
+def of_tape(tape: Tape, codec: Codec = STUB) -> Record:
+    return Record(codec, 0, len(tape.buffers[0].data), tape)
+
+
+# --- readers of what is written -----------------------------------------------------------------
+
+LABEL = r'"(?:[^"\\]|\\.)*"'
+DOT_LINES = [
+    r"digraph messages \{", r"  (graph|node|edge) \[[a-z0-9A-Z=, ]+\];",
+    r"  subgraph cluster_\d+ \{", rf"    label={LABEL};", r"  \}", r"\}",
+    rf"    (?P<start>r\d+\w+) -> (?P<end>r\d+\w+) \[label=(?P<label>{LABEL})(?P<style>(, [a-z]+=[a-z]+)*)\];",
+    rf"  (more|further) \[shape=note, style=dashed, label={LABEL}\];",
+]  # fmt: skip
+TABLE = re.compile(r"    (r\d+\w+) \[label=<(<TABLE .*?</TABLE>)>\];")
+
+MERMAID_TEXT = r"(?:[^\"`<>;&\\*$%{}\[\]|~#:]|#\d+;|<br/>|</?[bi]>)*"
+MERMAID_LINES = [
+    r"flowchart LR", rf'  subgraph r\d+\["{MERMAID_TEXT}"\]', r"    direction LR", r"  end",
+    rf'    (?P<box>r\d+\w+)\["(?P<text>{MERMAID_TEXT})"\]',
+    rf'    (?P<start>r\d+\w+) (-->|-\.->)(\|"(?P<label>{MERMAID_TEXT})"\|)? (?P<end>r\d+\w+)',
+    rf'  (more|further)\["{MERMAID_TEXT}"\]',
+    r"  classDef [a-z]+ [a-z:#0-9, -]+", r"  class [a-z0-9,]+ [a-z]+",
+]  # fmt: skip
+
+
+class Read:
+    """A drawing read back: boxes by name with their cells, and arrows (start, end, label, style)."""
+
+    def __init__(self) -> None:
+        self.boxes: dict[str, list[str]] = {}
+        self.arrows: list[tuple[str, str, str, str]] = []
+        self.rest: list[str] = []
+
+    def named(self) -> list[tuple[str, str, str]]:
+        """The arrows between boxes by their titles."""
+        return [(self.boxes[start][0], label, self.boxes[end][0]) for start, end, label, _ in self.arrows]
+
+
+def unquoted(quoted: str) -> str:
+    return unescape(re.sub(r"\\(.)", r"\1", quoted[1:-1]))
+
+
+def read_dot(lines: Iterable[str]) -> Read:
+    read = Read()
+    document = "\n".join(lines)
+
+    def table(match: re.Match[str]) -> str:
+        root = ElementTree.fromstring(match[2])
+        read.boxes[match[1]] = ["".join(cell.itertext()) for cell in root.iter("TD")]
+        return ""
+
+    for line in TABLE.sub(table, re.sub(r"\n(?=      |    </TABLE)", " ", document)).split("\n"):
+        found = [match for pattern in DOT_LINES if (match := re.fullmatch(pattern, line))]
+        assert found or not line, line
+        if found and "start" in found[0].groupdict():
+            match = found[0]
+            read.arrows.append((match["start"], match["end"], unquoted(match["label"]), match["style"]))
+        elif found:
+            read.rest.append(line)
+    read.arrows.reverse()
+    return read
+
+
+def plain(label: str) -> str:
+    return re.sub(r"#(\d+);", lambda match: chr(int(match[1])), re.sub(r"</?[bi]>", "", label))
+
+
+def read_mermaid(lines: Iterable[str]) -> Read:
+    read = Read()
+    for line in lines:
+        found = [match for pattern in MERMAID_LINES if (match := re.fullmatch(pattern, line))]
+        assert found, line
+        groups = found[0].groupdict()
+        if "box" in groups:
+            read.boxes[groups["box"]] = [plain(part) for part in groups["text"].split("<br/>")]
+        elif "start" in groups:
+            read.arrows.append((groups["start"], groups["end"], plain(groups["label"] or ""), ""))
+        else:
+            read.rest.append(line)
+    return read
+
+
+# --- what is drawn ------------------------------------------------------------------------------
+
+
+def order() -> Record:
+    return record(
+        bean(
+            "example.Order",
+            id=long(7),
+            status=bean("example.Status", name=text("PAID")),
+            buyer=bean("example.Customer", name=text("Ada"), referrer=ref(2)),
+            total=bean("java.math.BigDecimal", value=text("19.90")),
+            lines=items(
+                bean("example.Line", sku=text("A-1"), order=ref(0)),
+                bean("example.Line", sku=text("B-2"), order=ref(0)),
+            ),
+            tags=items(text("gift"), text("fast")),
+            nothing=NULL,
+            gone=ref(99),
+        )
+    )
+
+
+def test_an_order() -> None:
+    drawn = read_dot(graph.dot([order()]))
+    assert list(drawn.boxes.values())[-2] == [
+        "example.Order #0",
+        *("id", "7"),
+        *("status", "Status.PAID (Status)"),
+        *("total", "19.90 (BigDecimal)"),
+        *("tags", '["gift", "fast"]'),
+        *("nothing", "null"),
+    ]
+    assert drawn.named() == [
+        ("hessian2 message", "values[0]", "example.Order #0"),
+        ("example.Order #0", "buyer", "example.Customer #2"),
+        ("example.Order #0", "lines", "list"),
+        ("list", "0", "example.Line"),
+        ("list", "1", "example.Line"),
+        ("example.Order #0", "gone", "→ #99nothing has this number"),
+        ("example.Customer #2", "referrer", "example.Customer #2"),
+        ("example.Line", "order", "example.Order #0"),
+        ("example.Line", "order", "example.Order #0"),
+    ]
+    assert [bool(style) for _, _, _, style in drawn.arrows] == [False] * 5 + [True] * 4
+
+
+def test_both_forms_say_the_same() -> None:
+    first, second = read_dot(graph.dot([order()])), read_mermaid(graph.mermaid([order()]))
+    assert [(start, end, label) for start, end, label, _ in first.arrows] == [
+        (start, end, label) for start, end, label, _ in second.arrows
+    ]
+    assert set(first.boxes) == set(second.boxes)
+    name = next(name for name, cells in first.boxes.items() if cells[0] == "example.Customer #2")
+    assert first.boxes[name] == ["example.Customer #2", "name", '"Ada"']
+    assert second.boxes[name] == ["example.Customer #2", 'name = "Ada"']
+
+
+def test_the_same_message_gives_the_same_text() -> None:
+    for form in (graph.dot, graph.mermaid):
+        assert list(form([order(), order()])) == list(form([order(), order()]))
+
+
+@pytest.mark.parametrize(
+    ("tree", "row"),
+    [
+        (items(), "[]"),
+        (items(whole(1), whole(2), of="[int"), "[int [1, 2]"),
+        (items(*[whole(n) for n in range(20)]), "[0, 1, 2, 3, 4, 5, 6, 7, … 20 items]"),
+        (entries(), "{}"),
+        (text("x" * 100), '"' + "x" * 59 + '…"'),
+        (binary(bytes(3)), "00 00 00"),
+        (binary(bytes(range(100))), "00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e … 100 bytes"),
+        (binary(b'{"a":1}'), '7b 22 61 22 3a 31 7d (looks like JSON: {"a":1})'),
+        ({"kind": "date", "ms": 894621091000}, "1998-05-08T09:51:31.000Z"),
+        ({"kind": "date", "ms": 1 << 60}, f"{1 << 60} ms"),
+        ({"kind": "bool", "value": True}, "true"),
+        (text("a\nb\0"), r'"a\nb\u0000"'),
+        (text("\ud800\u202e"), r'"\ud800\u202e"'),
+    ],
+)
+def test_rows(tree: Tree, row: str) -> None:
+    drawn = read_dot(graph.dot([record(bean("example.Car", it=tree))]))
+    assert next(iter(drawn.boxes.values())) == ["example.Car", "it", row]
+    drawn = read_mermaid(graph.mermaid([record(bean("example.Car", it=tree))]))
+    assert list(drawn.boxes.values())[1] == ["example.Car", f"it = {row}"]
+
+
+def test_maps() -> None:
+    tree = entries(
+        (text("a"), whole(1)),
+        (whole(5), items(items())),
+        (bean("k.Key", x=NULL), text("v")),
+        (items(entries((NULL, NULL))), bean("k.Car", y=NULL)),
+        (text("me"), ref(0)),
+    )
+    drawn = read_dot(graph.dot([record(tree)]))
+    assert ["map #0", "a", "1", "value 2", '"v"'] in drawn.boxes.values()
+    assert [(label, end) for start, label, end in drawn.named() if start == "map #0"] == [
+        ("5", "list"),
+        ("key 2", "k.Key"),
+        ("key 3", "list"),
+        ("value 3", "k.Car"),
+        ("me", "map #0"),
+    ]
+
+
+def test_a_shared_list_of_scalars_is_a_box() -> None:
+    drawn = read_dot(graph.dot([record(items(items(whole(1)), ref(1)))]))
+    assert drawn.named()[1:] == [("list", "0", "list #1"), ("list", "1", "list #1")]
+
+
+def test_what_several_dangling_references_name_is_one_box() -> None:
+    drawn = read_dot(graph.dot([record(items(ref(9), ref(9), ref(8)))]))
+    assert [end for _, _, end in drawn.named()][1:] == [f"→ #{n}nothing has this number" for n in (9, 9, 8)]
+    assert len(drawn.boxes) == 4
+
+
+def test_an_error_a_note_and_what_did_not_decode() -> None:
+    tape = trees.build([whole(1)])
+    for number in range(5):
+        tape.note("dangling-ref", number, "nothing there", tape.buffers[0])
+    error = codecs.DecodeError("truncated", 9, "the input ends")
+    damaged = Record(STUB, 5, 9, tape, error, b"\1\2")
+    unknown = Record(None, 14, 3, None, codecs.DecodeError("unknown-protocol", 14, "none fits"), b"abc")
+    lines = list(graph.dot([damaged, unknown]))
+    drawn = read_dot(lines)
+    (heading,) = [line for line in lines if "truncated" in line]
+    assert "truncated at 9: the input ends" in heading
+    assert heading.count("note dangling-ref") == 3
+    assert "2 more notes" in heading
+    assert ["3 bytes", "error", "unknown-protocol: none fits", "bytes", "61 62 63"] in drawn.boxes.values()
+    assert read_mermaid(graph.mermaid([damaged, unknown])).boxes["r1raw"][0] == "3 bytes"
+
+
+def test_nothing_to_draw() -> None:
+    assert not read_dot(graph.dot([])).boxes
+    assert not read_mermaid(graph.mermaid([])).boxes
+
+
+# --- limits -------------------------------------------------------------------------------------
+
+
+def test_many_boxes() -> None:
+    many = record(items(*[items(items()) for _ in range(1500)]))
+    lines = list(graph.dot([many, many]))
+    drawn = read_dot(lines)
+    assert len(drawn.boxes) == graph.DOT_BOXES
+    (more,) = [line for line in lines if line.startswith("  more ")]
+    assert f'"{2 * (1500 - 998)} more left out' in more
+    (further,) = [line for line in lines if line.startswith("  further ")]
+    assert "1 more record left out" in further
+
+
+def test_many_records() -> None:
+    lines = list(graph.dot([record(whole(1))] * (graph.RECORDS + 2)))
+    assert sum("subgraph" in line for line in lines) == graph.RECORDS
+    assert any("2 more records left out" in line for line in lines)
+
+
+def test_many_references() -> None:
+    tree = items(*[ref(0)] * 5000, *[ref(n) for n in range(10, 2000)])
+    drawn = read_dot(graph.dot([record(tree)]))
+    assert len(drawn.arrows) == 1 + graph.MAX_REFERENCES * graph.DOT_BOXES
+    dangling = items(*[ref(n) for n in range(10, 4000)])
+    assert len(read_dot(graph.dot([record(dangling)])).boxes) == graph.DOT_BOXES
+
+
+def test_many_rows() -> None:
+    drawn = read_dot(graph.dot([record(bean("a.Wide", **{f"f{n}": whole(n) for n in range(100)}))]))
+    (cells,) = [cells for cells in drawn.boxes.values() if cells[0] == "a.Wide"]
+    assert len(cells) == 1 + 2 * (graph.MAX_ROWS + 1)
+    assert cells[-2:] == ["…", "and more"]
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        items(*[bean("example.Car", color=text("é" * 40), model=text('"' * 60)) for _ in range(240)]),
+        items(*[ref(0)] * 2000),
+        items(*[items(items(ref(1)), ref(0)) for _ in range(300)]),
+        text("x"),
+    ],
+)
+def test_mermaid_stays_within_its_limits(tree: Tree) -> None:
+    lines = list(graph.mermaid([record(tree)] * 3))
+    drawn = read_mermaid(lines)
+    assert len("\n".join(lines)) < 50_000
+    assert len(drawn.arrows) < 500
+    assert len(drawn.boxes) <= graph.MERMAID_BOXES
+    left_out = any('more["' in line or 'further["' in line for line in lines)
+    assert left_out == (tree["kind"] != "string")
+    assert all(start in drawn.boxes and end in drawn.boxes for start, end, _, _ in drawn.arrows)
+
+
+def test_deep_nesting() -> None:
+    builder = trees.Builder()
+    opened = [builder.opened(t.LIST, number) for number in range(100_000)]
+    for index in reversed(opened):
+        builder.tape.close(index, len(builder.data))
+    tape = Tape(Buffer(bytes(builder.data)))
+    tape.words = builder.tape.words
+    lines = list(graph.dot([of_tape(tape)]))
+    assert len(read_dot(lines).boxes) == graph.DOT_BOXES
+    assert any(
+        f'"{100_000 - graph.DOT_BOXES - 1} more left out' in line or "more left out" in line for line in lines
+    )
+
+
+# --- hostile text -------------------------------------------------------------------------------
+
+HOSTILE = [
+    '"', "\\", '\\"', '"];', "<b>", "</TABLE>>];", "&amp;", "&#34;", "#34;", "#quot;", "`", "`x`",
+    "\n", "\r\n", "\x00", "{", "}", "[", "]", "|", ";", "%%", "%%{init: {}}%%", "-->", "---", "end",
+    "graph", "style a fill:#fff;", "click a", "classDef x:#a;", "1. one", "- one", "1) one",
+    "    four", "# head", "*x*", "_x_", "__x__", "~~x~~", "$$x$$", "$x", "\\N", "\\G", "<script>",
+    "javascript:alert(1)", "\ud800", "\udc00\ud800", "😀", "\u202e", "\ufffe", "ﬂ°°34¶ß", "\x7f",
+    "]]>", "<!--", "subgraph x", "o", "x", "", " ", "  ", "é", "\u3000", "<br/>", "fa:fa-x", "'",
+    "@{", "\t",
+]  # fmt: skip
+
+
+def hostile(content: str) -> list[Record]:
+    class Said(Stub):
+        said = content
+
+    tree = bean(
+        content,
+        **{content or "empty": text(content)},
+        inner=bean("a.B", x=items(items(), of=content)),
+        other=entries((text(content), items(NULL, items()))),
+        exception=bean("a.BadException", detailMessage=text(content), cause=ref(0)),
+        enum=bean("a.FileEnum", name=text(content)),
+        file=bean("java.io.File", value=text(content)),
+    )
+    tape = trees.build([tree, ref(0), ref(77)])
+    tape.note("dangling-ref", 1, content, tape.buffers[0])
+    return [
+        of_tape(tape, Said("hessian2", "x")),
+        Record(None, 1, 2, None, codecs.DecodeError("x", 1, content), b""),
+    ]
+
+
+@pytest.mark.parametrize("content", HOSTILE)
+def test_hostile_text_stays_text(content: str) -> None:
+    drawn = read_dot(graph.dot(hostile(content)))
+    cells = [cell for box in drawn.boxes.values() for cell in box]
+    assert f'"{graph.visible(content)}"' in cells
+    drawn = read_mermaid(graph.mermaid(hostile(content)))
+    rows = [row for box in drawn.boxes.values() for row in box]
+    assert f'{graph.visible(content) or "empty"} = "{graph.visible(content)}"' in rows
+
+
+anything = st.one_of(st.text(st.characters(), max_size=80), st.lists(st.sampled_from(HOSTILE)).map("".join))
+
+
+@given(anything)
+def test_no_text_breaks_the_quotes(content: str) -> None:
+    for lines, read in (
+        (graph.dot(hostile(content)), read_dot),
+        (graph.mermaid(hostile(content)), read_mermaid),
+    ):
+        found = list(lines)
+        "\n".join(found).encode()
+        assert "\n" not in "".join(found)
+        assert len(read(found).boxes) > 4
+
+
+@given(anything)
+def test_edge_labels_come_back(content: str) -> None:
+    tree = bean("a.B", **{content: items(items())})
+    joined = content.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    label = graph.visible(graph.shortened(joined, graph.MAX_NAME))
+    assert label in [arrow[2] for arrow in read_dot(graph.dot([record(tree)])).arrows]
+    assert label in [arrow[2] for arrow in read_mermaid(graph.mermaid([record(tree)])).arrows]
+
+
+# --- arbitrary graphs and other protocols -------------------------------------------------------
+
+leaves = st.one_of(
+    st.just(NULL), st.integers(0, 9).map(whole), st.integers(-1, 9).map(ref), st.just(text("x"))
+)
+
+
+def nested(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+    content = st.lists(inner, max_size=4)
+    return st.one_of(
+        content.map(lambda found: items(*found)),
+        st.lists(st.tuples(inner, inner), max_size=3).map(lambda found: entries(*found)),
+        content.map(lambda found: bean("a.B", **{f"f{n}": one for n, one in enumerate(found)})),
+    )
+
+
+@given(st.lists(st.recursive(leaves, nested, max_leaves=20), max_size=3))
+def test_every_graph_draws(values: list[Tree]) -> None:
+    one = record(*values)
+    drawn = read_dot(graph.dot([one]))
+    assert all(start in drawn.boxes and end in drawn.boxes for start, end, _, _ in drawn.arrows)
+    holders = [end for _, end, _, style in drawn.arrows if not style]
+    assert len(holders) == len(set(holders)), "each box hangs on one other"
+    assert set(drawn.boxes) == set(read_mermaid(graph.mermaid([one])).boxes)
+
+
+def test_every_vector_of_esnp_draws(shared: Path) -> None:
+    count = 0
+    for line in (shared / "vectors/esnp.jsonl").read_text().splitlines():
+        vector = json.loads(line)
+        records = codecs.decode(bytes.fromhex(vector["hex"]), vector["protocol"])
+        drawn = read_dot(graph.dot(records))
+        assert len(drawn.boxes) >= len(records)
+        assert all(start in drawn.boxes and end in drawn.boxes for start, end, _, _ in drawn.arrows)
+        read_mermaid(graph.mermaid(records))
+        count += 1
+    assert count > 50
+
+
+def test_parts_of_a_layout_hang_on_what_holds_them() -> None:
+    message: codecs.Json = {"lines": [{"type": "ADDRESS", "address": "HOST", "value": "h"}, {"type": "END"}]}
+    drawn = read_dot(graph.dot(codecs.decode(codecs.encode([message], "esnp-line"), "esnp-line")))
+    assert drawn.named() == [
+        ("esnp-line message", "lines[0]", "lines[0]esnp://h/_/_"),
+        ("esnp-line message", "lines[1]", "lines[1]"),
+    ]
+
+
+# --- the programs that read the text ------------------------------------------------------------
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_reads_it() -> None:
+    records = [order(), *[one for content in HOSTILE for one in hostile(content)]]
+    for batch in (records, [record(items(*[items(items(ref(0))) for _ in range(30)]))]):
+        document = "\n".join(graph.dot(batch)).encode()
+        done = subprocess.run(["dot", "-Tsvg"], input=document, capture_output=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr.decode()[:500]
+        assert b"rror" not in done.stderr
+        if batch is records:
+            shown = unescape(done.stdout.decode())
+            assert all(graph.visible(content).strip() in shown.replace("\xa0", " ") for content in HOSTILE)
+
+
+SCRIPT = """
+const need = require('module').createRequire(process.env.WIRELENS_MERMAID + '/');
+const dom = new (need('jsdom').JSDOM)('');
+globalThis.window = dom.window; globalThis.document = dom.window.document;
+const path = require('path').join(process.env.WIRELENS_MERMAID, 'node_modules/mermaid/dist/mermaid.core.mjs');
+import(path).then(async ({default: mermaid}) => {
+  for (const text of JSON.parse(require('fs').readFileSync(0, 'utf8'))) await mermaid.parse(text);
+  console.log('read');
+}).catch(error => { console.log(String(error)); process.exit(1); });
+"""
+
+
+@pytest.mark.skipif(
+    not os.environ.get("WIRELENS_MERMAID") or shutil.which("node") is None,
+    reason="WIRELENS_MERMAID names no folder in which `npm install mermaid jsdom` was done",
+)
+def test_mermaid_reads_it() -> None:
+    drawings = ["\n".join(graph.mermaid(hostile(content))) for content in HOSTILE]
+    drawings.append("\n".join(graph.mermaid([order()])))
+    done = subprocess.run(
+        ["node", "-e", SCRIPT],
+        input=json.dumps(drawings),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.stdout.strip() == "read", done.stdout[:800] + done.stderr[:800]
