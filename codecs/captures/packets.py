@@ -449,6 +449,9 @@ class Dissector:
                 layer == IP or layer == IP + 43 or layer == IP + 60 or layer == IP + 135 or layer == IP + 139
             ):
                 # RFC 8200 section 4: next header, length in units of 8 bytes, the first not counted
+                if len(source) != 16:
+                    reason = f"ip-protocol {layer - IP}"
+                    break
                 if position + 8 > size:
                     reason = "cut"
                     break
@@ -467,6 +470,9 @@ class Dissector:
                 position += length
             elif layer == IP + 44:
                 # section 4.5
+                if len(source) != 16:
+                    reason = "ip-protocol 44"
+                    break
                 if position + 8 > size:
                     reason = "cut"
                     break
@@ -833,7 +839,7 @@ def _jumbo(data: bytes, position: i64, end: i64) -> i64:
 def _udp_tunnel(data: bytes, position: i64, end: i64, port: i64) -> i64:
     """What a datagram to or from a tunnel's port carries, if its header is the tunnel's."""
     if port != 4789 and port != 8472 and port != 4790 and port != 6081 and port != 3544:
-        if port != 2152 and port != 6635 and port != 4754 and port != 1701:
+        if port != 2152 and port != 6635 and port != 4754 and port != 1701 and port != 6633:
             return -1
     if position + 8 > end:
         return -1
@@ -884,6 +890,13 @@ def _udp_tunnel(data: bytes, position: i64, end: i64, port: i64) -> i64:
         layer = RAW
         if position + length >= end or data[position + length] >> 4 not in (4, 6):
             return -1
+    elif port == 6633:
+        # RFC 8300 section 2.2: version 0, whole words, a known kind of metadata
+        kind = data[position + 2] & 15
+        if flags >> 6 or data[position + 1] & 0x3F < 2 or (kind != 1 and kind != 2):
+            return -1
+        length = 0
+        layer = NSH
     elif port == 6635:
         length = 0
         layer = MPLS

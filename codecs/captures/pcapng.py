@@ -22,7 +22,8 @@ BYTE_ORDER: Final = 0x1A2B3C4D
 OPTION_TSRESOL: Final = 9
 OPTION_TSOFFSET: Final = 14
 
-TIME_MAXIMUM: Final = (1 << 63) - 1
+TIME_MAXIMUM: Final = (1 << 62) - 1
+"""Later times become this one, so that differences of times fit in 64 bits."""
 RESOLUTION_MAXIMUM: Final = 60
 
 _LITTLE: Final = Struct("<II")

@@ -132,6 +132,12 @@ class Reader:
             notes.append(Note("bad-packet", offset, f"packet {number}: a header {text}"))
         return notes
 
+    @property
+    def damages(self) -> int:
+        """How many damages there are; `damage` keeps the first thousand."""
+        ignored = self.dissector.ignored
+        return self.packet_reader.damages + ignored.get("cut", 0) + ignored.get("bad-header", 0)
+
 
 def flows(chunks: Iterable[bytes]) -> list[Flow]:
     """The flows of a small capture with their bytes in memory, in order of appearance.
@@ -152,8 +158,4 @@ def _collect(pieces: list[Piece], found: dict[int, Flow]) -> None:
     for piece in pieces:
         flow = piece.flow
         found[flow.number] = flow
-        direction = flow.directions[piece.direction]
-        if piece.gap:
-            direction.gaps.append((piece.offset - piece.gap, piece.gap))
-        if piece.data:
-            direction.parts.append(piece.data)
+        flow.directions[piece.direction].keep(piece.offset, piece.data, piece.gap)

@@ -52,13 +52,13 @@ class Direction:
     """
 
     __slots__ = (
+        "_gaps",
+        "_parts",
         "first_us",
         "gap_bytes",
         "gap_count",
-        "gaps",
         "last_us",
         "length",
-        "parts",
         "retransmitted",
         "segments",
     )
@@ -71,14 +71,33 @@ class Direction:
         self.retransmitted: int = 0
         self.first_us: int = -1
         self.last_us: int = -1
-        self.gaps: list[tuple[int, int]] = []
-        self.parts: list[bytes] = []
+        self._gaps: list[tuple[int, int]] | None = None
+        self._parts: list[bytes] | None = None
 
     @property
     def data(self) -> bytes:
-        if len(self.parts) > 1:
-            self.parts = [b"".join(self.parts)]
-        return self.parts[0] if self.parts else b""
+        parts = self._parts
+        if parts is None:
+            return b""
+        if len(parts) > 1:
+            parts[:] = [b"".join(parts)]
+        return parts[0]
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        gaps = self._gaps
+        return [] if gaps is None else gaps
+
+    def keep(self, offset: int, data: bytes, gap: int) -> None:
+        """Keep a piece's bytes at a stream offset, and the size of the gap before them."""
+        if gap:
+            if self._gaps is None:
+                self._gaps = []
+            self._gaps.append((offset - gap, gap))
+        if data:
+            if self._parts is None:
+                self._parts = []
+            self._parts.append(data)
 
 
 class Flow:
@@ -162,6 +181,11 @@ class _Held:
         self.packets: tuple[int, ...] = packets
 
 
+# Most streams never wait: these stand in for their lists and are never changed.
+_NO_STARTS: Final[list[int]] = []
+_NO_HELD: Final[list[_Held]] = []
+
+
 class _Side:
     """What is known of one direction. Positions are counted from `base`, the first number that was seen."""
 
@@ -214,8 +238,8 @@ class _Side:
         self.hint: i64 = 0  # sequence number of an empty segment
         self.hole_end: i64 = 0  # up to here the capture cut bytes off
         self.gap: i64 = 0  # bytes missing before the next piece
-        self.starts: list[int] = []
-        self.held: list[_Held] = []
+        self.starts: list[int] = _NO_STARTS
+        self.held: list[_Held] = _NO_HELD
         self.waiting: i64 = 0
         self.waiting_since: i64 = 0
         self.last: bytes = b""
@@ -702,6 +726,9 @@ class Assembler:
             position += begin
             if begin == size and (missing == 0 or end + missing <= side.next):
                 return
+        if side.held is _NO_HELD:
+            side.starts = []
+            side.held = []
         starts = side.starts
         held = side.held
         at: i64 = bisect_right(starts, position)
@@ -816,6 +843,8 @@ class Assembler:
             if total == count:
                 self._waiting.pop(side.number, None)
                 side.waiting = 0
+                side.starts = _NO_STARTS
+                side.held = _NO_HELD
             else:
                 side.waiting_since = side.held[0].time_us
 

@@ -124,6 +124,7 @@ FRAMES: dict[str, tuple[int, bytes]] = {
     "vxlan-linux": (1, tunnel(8472, b"\x08\0\0\0\0\0\1\0" + ethernet(INNER))),
     "vxlan-gpe": (1, tunnel(4790, b"\x0c\0\0\1\0\0\1\0" + INNER)),
     "vxlan-nsh": (1, tunnel(4790, b"\x0c\0\0\4\0\0\1\0" + b"\0\2\1\1\0\0\0\0" + INNER)),
+    "nsh-in-udp": (1, tunnel(6633, b"\0\2\1\1\0\0\0\0" + INNER)),
     "geneve": (1, tunnel(6081, b"\x01\0\x65\x58\0\0\1\0" + bytes(4) + ethernet(INNER))),
     "geneve-ip": (1, tunnel(6081, b"\0\0\x08\0\0\0\1\0" + INNER)),
     "gtp": (1, tunnel(2152, b"\x30\xff" + u16(len(INNER)) + bytes(4) + INNER)),
@@ -237,7 +238,7 @@ def test_datagram_lengths(claimed: int, expected: bytes) -> None:
 
 
 def test_a_datagram_to_a_tunnels_port_that_is_no_tunnel() -> None:
-    for port in (4789, 8472, 4790, 6081, 3544, 2152, 6635, 4754, 1701):
+    for port in (4789, 8472, 4790, 6081, 3544, 2152, 6635, 4754, 1701, 6633):
         for data in (b"", b"x", b"mevent!?" * 4, b"\xff" * 60, bytes(60), b"\x08\0\0\0\0\0\1\0rest"):
             segment = dissect(tunnel(port, data))
             assert segment is not None
@@ -254,6 +255,8 @@ def test_a_datagram_to_a_tunnels_port_that_is_no_tunnel() -> None:
         (1, ethernet(ipv6(bytes(8), 58), 0x86DD), "icmpv6"),
         (1, ethernet(ipv4(bytes(8), 50)), "encrypted"),
         (1, ethernet(ipv4(bytes(8), 99)), "ip-protocol 99"),
+        (1, ethernet(ipv4(b"\6\0\0\1" + bytes(8), 44)), "ip-protocol 44"),
+        (1, ethernet(ipv4(b"\6\0" + bytes(30), 60)), "ip-protocol 60"),
         (1, ethernet(b"\x42\x42\x03", 3), "llc"),
         (1, ethernet(b"\x55" + INNER[1:]), "bad-header"),
         (1, ethernet(b"\x41" + INNER[1:]), "bad-header"),

@@ -496,6 +496,7 @@ def test_the_bytes_add_up() -> None:
     assert reader.payload == reader.delivered + reader.retransmitted
     assert reader.ignored == {"arp": 1, "cut": 1}
     assert [note.code for note in reader.damage] == ["truncated", "bad-packet"]
+    assert reader.damages == 2
     assert (reader.packets, reader.flows, reader.container, reader.unsupported) == (
         len(frames) + 4,
         1,
