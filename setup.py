@@ -90,16 +90,15 @@ def compile_codecs(build: Path) -> list[str]:
     from setuptools.command.build_ext import build_ext
 
     stage(build)
-    known = [Path("wirelens", path) for path in sources("codecs")]
-    modules = [path for path in known if not is_interpreted(path.relative_to("wirelens"))]
+    modules = [Path("wirelens", path) for path in sources("codecs") if not is_interpreted(path)]
     flags = ["--config-file=", f"--cache-dir={os.devnull}"]
-    flags += ["--namespace-packages", "--explicit-package-bases"]
+    flags += ["--namespace-packages", "--explicit-package-bases", "--follow-imports=silent"]
+    os.environ["MYPYPATH"] = str(build)  # rather than a wirelens that is installed
     here = Path.cwd()
     os.chdir(build)  # so that the compiled code names its sources as they are installed
     try:
         extensions = mypycify(
-            [*flags, *map(str, known)],
-            only_compile_paths=[str(path) for path in modules],
+            [*flags, *map(str, modules)],
             opt_level="3",
             debug_level="0",
             target_dir=str(build / "c"),
