@@ -118,9 +118,15 @@ def types() -> int:
         (tree / name).symlink_to(ROOT / name)
         if any((ROOT / name).glob("**/*.py")):
             targets.append(name)
+    helpers = tree / "helpers"  # what tests share is imported by its bare name
+    shutil.rmtree(helpers, ignore_errors=True)
+    helpers.mkdir()
+    for path in (ROOT / "tests").glob("**/*.py"):
+        if not path.name.startswith(("test_", "conftest")):
+            (helpers / path.name).symlink_to(path)
     options = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache'}"]
     command: Command = [PYTHON, "-P", "-m", "mypy", *options, *targets]
-    env = {**os.environ, "MYPYPATH": str(tree)}
+    env = {**os.environ, "MYPYPATH": f"{tree}{os.pathsep}{helpers}"}
     done = subprocess.run(command, cwd=tree, env=env, check=False, stdout=subprocess.PIPE, text=True)
     print(re.sub(r"^wirelens/", "", done.stdout, flags=re.MULTILINE), end="", flush=True)
     return done.returncode
