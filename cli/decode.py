@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from wirelens.cli.inputs import Input, Inputs
     from wirelens.cli.output import Output
+    from wirelens.cli.packets import Capture
+    from wirelens.cli.select import Selection
     from wirelens.codecs import Record
 
 FORMATS: Final = ("tree", "hex", "summary", "json", "jsonl", "dot", "mermaid")
@@ -34,6 +36,13 @@ Examples:
 )
 @options.inputs
 @options.protocol
+@options.selection
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Only messages of which it is true: kind=request, protocol!=http, summary~TEXT, note=CODE.",
+)
 @click.option(
     "--format",
     "style",
@@ -52,6 +61,9 @@ def command(
     texts: tuple[str, ...],
     form: str | None,
     protocol: str | None,
+    flow: int | None,
+    port: int | None,
+    where: tuple[str, ...],
     style: str,
     plain: bool,
     target: str | None,
@@ -67,10 +79,12 @@ def command(
     """
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
+    from wirelens.cli.select import Selection
 
     inputs = Inputs(paths, texts, form)
+    selection = Selection(flow, port, where)
     with Output(target, color, width, pager, plain, inputs.paths) as output:
-        run = Run(inputs, output, protocol, verbose)
+        run = Run(inputs, output, protocol, selection, verbose)
         draw(run.records(), output, style, plain)
     ctx.exit(2 if inputs.failed else 1 if run.undecoded else 0)
 
@@ -78,10 +92,13 @@ def command(
 class Run:
     """Reads all inputs and decodes them; `undecoded` says whether something did not decode."""
 
-    def __init__(self, inputs: Inputs, output: Output, protocol: str | None, verbose: bool) -> None:
+    def __init__(
+        self, inputs: Inputs, output: Output, protocol: str | None, selection: Selection, verbose: bool
+    ) -> None:
         self.inputs = inputs
         self.output = output
         self.protocol = protocol
+        self.selection = selection
         self.verbose = verbose
         self.undecoded = False
 
@@ -95,7 +112,11 @@ class Run:
                 self.output.live()
                 item.before_read = self.output.flush
             try:
-                yield from self.capture(item) if item.capture else self.plain(item)
+                for record in self.capture(item) if item.capture else self.plain(item):
+                    if record.damaged:
+                        self.undecoded = True
+                    if self.selection.holds(record):
+                        yield record
             except InputError as error:
                 self.inputs.fail(str(error))
             for note in item.notes:
@@ -141,16 +162,37 @@ class Run:
         click.echo(f"{name}: {verdict(detect(data))}", err=True)
 
     def finish(self, item: Input, records: Sequence[Record]) -> Sequence[Record]:
-        """Note what did not decode, and where the records come from."""
-        for record in records:
-            if record.damaged:
-                self.undecoded = True
-            if self.inputs.several:
+        """Say where the records come from."""
+        if self.inputs.several:
+            for record in records:
                 record.source = {"file": item.name}
         return records
 
     def capture(self, item: Input) -> Iterator[Record]:
-        raise click.ClickException("captures are not read yet")
+        """The records of a capture."""
+        from wirelens.cli.packets import Capture
+
+        capture = Capture(item, self.protocol, self.selection)
+        told = 0
+        for said in capture.messages_of(capture.pieces()):
+            if self.verbose and len(capture.verdicts) > told:
+                told = self.say_verdicts(capture, told)
+            yield said.record
+        if self.verbose:
+            self.say_verdicts(capture, told)
+        if capture.damaged:
+            self.undecoded = True
+        self.output.flush()
+        capture.say_end()
+
+    def say_verdicts(self, capture: Capture, told: int) -> int:
+        """Say how the protocols of directions were found, from the one at `told` on; their number."""
+        for (flow, direction), found in list(capture.verdicts.items())[told:]:
+            why = f", {found.bits:.0f} bits: {'; '.join(found.reasons)}" if found.reasons else ""
+            click.echo(
+                f"{capture.item.name}: flow {flow} {'<>'[not direction]} {found.protocol}{why}", err=True
+            )
+        return len(capture.verdicts)
 
 
 def draw(records: Iterator[Record], output: Output, style: str, plain: bool) -> None:

@@ -18,6 +18,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "detect": ("wirelens.cli.detect", "Name the protocol that bytes speak, with the evidence."),
     "encode": ("wirelens.cli.encode", "Turn the JSON of messages into bytes."),
     "bytes": ("wirelens.cli.bytes", "Turn whatever was pasted into bytes."),
+    "flows": ("wirelens.cli.flows", "List the conversations of a capture."),
     "protocols": ("wirelens.cli.protocols", "List the protocols, or the codes of notes and errors."),
 }
 

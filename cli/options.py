@@ -106,6 +106,26 @@ def protocol(function: Command) -> Command:
     return decorate(function)
 
 
+def selection(function: Command) -> Command:
+    """--flow, --port."""
+    for decorate in (
+        click.option(
+            "--port",
+            type=click.IntRange(0, 65535),
+            metavar="PORT",
+            help="Only flows of a capture with this port.",
+        ),
+        click.option(
+            "--flow",
+            type=click.IntRange(1),
+            metavar="N",
+            help="Only this flow of a capture, as `flows` numbers them.",
+        ),
+    ):
+        function = decorate(function)
+    return function
+
+
 def output(function: Command) -> Command:
     """-o, --color, --width, --pager, -v."""
     for decorate in (

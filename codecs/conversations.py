@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from mypy_extensions import i64
-
 from wirelens.codecs import registry
 from wirelens.codecs.captures.streams import Flow, Piece
 from wirelens.codecs.codes import Note
@@ -249,8 +248,7 @@ class Conversations:
 
     def _give(self, side: _Side, records: list[Record], said: list[Said]) -> None:
         """Say where records come from, and pair them."""
-        for record in records:
-            said.append(self._say(side, record))
+        said.extend([self._say(side, record) for record in records])
 
     def _say(self, side: _Side, record: Record) -> Said:
         end: i64 = record.offset + record.length
@@ -275,7 +273,7 @@ class Conversations:
             mine = [note for note in side.notes if note.offset <= end]
             if mine:
                 side.notes = [note for note in side.notes if note.offset > end]
-                record.extra_notes.extend(mine)
+                record.extra_notes = [*(record.extra_notes or ()), *mine]
         pair = ""
         latency: int | None = None
         root = record.root
@@ -289,7 +287,7 @@ class Conversations:
                     pair = request.pair
                     latency = int(time_us - request.time_us)
         source: dict[str, Json] = {"flow": self._text(side), "time": time_text(int(time_us))}
-        source["packets"] = [number for number in packets]
+        source["packets"] = list(packets)
         if pair:
             source["pair"] = pair
         if latency is not None:

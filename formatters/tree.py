@@ -174,9 +174,11 @@ class Walk:
                     line.pop()
                 self.finish(line, node)
                 yield line
+                yield from self.details(node, below)
                 stack.append(self.open(node, below))
                 continue
             yield self.leaf(line, node)
+            yield from self.details(node, below)
             if node.kind == t.COMPUTED:
                 render = node.field.render
                 shown = None if render is None else render(node)
@@ -301,6 +303,17 @@ class Walk:
         if said:
             line.append((lay.ANNOTATION, f"  ← {clean(said)}"))
 
+    def details(self, node: Node, below: str) -> Iterator[Line]:
+        """The lines that the protocol has to say of a node."""
+        if not self.layout.plain:
+            for text in self.codec.details(node):
+                margin = " " * (self.gutter + 1 if self.gutter else 0)
+                line: Line = [(lay.DIM, margin + below + "· ")]
+                said = clean(text)
+                short = self.layout.cut(said, self.layout.room(self.layout.cells(line) + 1))
+                line.append((lay.ANNOTATION, short if len(short) == len(said) else short + "…"))
+                yield line
+
     def entry(self, line: Line, node: Node, name: str, below: str, stack: list[_Open]) -> Iterator[Line]:
         """An item with members: on one line where its scalars fit, then what is below its last one."""
         parts: list[Node] = []
@@ -332,10 +345,13 @@ class Walk:
             row.extend(tail)
             if self.layout.cells(row) <= self.row or len(parts) <= 1 + titled:
                 yield row
+                yield from self.details(node, below)
                 if below_last and last is not None:
+                    yield from self.details(last, below)
                     stack.append(self.open(last, below))
                 return
         yield line + tail
+        yield from self.details(node, below)
         frame = self.open(node, below)
         if titled:
             self.take(frame)

@@ -1,0 +1,78 @@
+"""Which messages are shown: --flow, --port, --where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Final
+
+    from wirelens.codecs import Record
+    from wirelens.codecs.captures import Flow
+
+FIELDS: Final = ("protocol", "kind", "summary", "note", "error", "flow")
+
+
+class Condition:
+    """One --where: FIELD=VALUE, FIELD!=VALUE, FIELD~TEXT (contains), or TEXT alone (in the summary)."""
+
+    def __init__(self, text: str) -> None:
+        self.field, self.operator, self.value = "summary", "~", text
+        for operator in ("!=", "=", "~"):
+            name, found, value = text.partition(operator)
+            if found and name in FIELDS:
+                self.field, self.operator, self.value = name, operator, value
+                return
+            if found and name.isidentifier() and name.islower():
+                raise click.BadParameter(
+                    f"no field {name!r}; there are {', '.join(FIELDS)}", param_hint="--where"
+                )
+
+    def holds(self, record: Record) -> bool:
+        texts = self.texts(record)
+        if self.operator == "~":
+            wanted = self.value.lower()
+            return any(wanted in text.lower() for text in texts)
+        return (self.value in texts) == (self.operator == "=")
+
+    def texts(self, record: Record) -> list[str]:
+        """What the field says of a record; several notes, and inner errors, are several texts."""
+        if self.field == "protocol":
+            return [record.protocol]
+        if self.field == "kind":
+            return [record.kind]
+        if self.field == "summary":
+            return [record.summary]
+        if self.field == "note":
+            return [note.code for note in record.notes]
+        if self.field == "flow":
+            return [str(record.source.get("flow", "")) if record.source else ""]
+        inner = [fault.code for fault in record.tape.faults] if record.tape is not None else []
+        return inner if record.error is None else [record.error.code, *inner]
+
+
+class Selection:
+    """What to show of an input; everything where nothing is asked for."""
+
+    def __init__(self, flow: int | None, port: int | None, where: Sequence[str]) -> None:
+        self.flow = flow
+        self.port = port
+        self.conditions = [Condition(text) for text in where]
+
+    @property
+    def of_flows(self) -> bool:
+        """True where it chooses among a capture's flows."""
+        return self.flow is not None or self.port is not None
+
+    def takes(self, flow: Flow) -> bool:
+        """True for a flow whose messages are wanted."""
+        if self.flow is not None and flow.number != self.flow:
+            return False
+        return self.port is None or self.port in flow.ports
+
+    def holds(self, record: Record) -> bool:
+        """True for a record that every --where holds of."""
+        return all(condition.holds(record) for condition in self.conditions)
