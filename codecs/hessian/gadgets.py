@@ -200,12 +200,7 @@ _COMPANIONS: Final[dict[bytes, str]] = {name.encode(): why for name, why in COMP
 
 
 def gadget(name: bytes) -> str:
-    """Why a class or type is known from attacks, in a few words; empty for all others.
-
-    Arrays of such a class count as the class: `[com.example.Car`.
-    """
-    if name.startswith(b"["):
-        name = name.lstrip(b"[")
+    """Why a class is known from attacks, in a few words; empty for all others."""
     why = _BY_BYTES.get(name)
     if why is not None:
         return why
@@ -219,7 +214,8 @@ def gadget(name: bytes) -> str:
 def gadget_notes(tape: Tape) -> None:
     """Note each class of `GADGETS` and `PACKAGES` once, where a tape first names it.
 
-    The offset is that of the name. Looks at each class definition and type once: linear in the tape.
+    The offset is that of the name; an array's type, as `[com.example.Car`, names its class. Looks at each
+    class definition and type once: linear in the tape.
     """
     size: i64 = tape.size()
     index: i64 = 0
@@ -245,6 +241,8 @@ def gadget_notes(tape: Tape) -> None:
                 text = tape.next(text)
             if text < tape.next(index) and tape.number(text) >= 0:
                 name = buffer.data[tape.number(text) : tape.end(text)]
+                if name.startswith(b"["):
+                    name = name.lstrip(b"[")
                 if name not in seen:
                     why = gadget(name)
                     if why:

@@ -64,8 +64,6 @@ def _meaning(named: Named) -> str:
         reader = TIMES.get(name[10:])
     if reader is not None:
         return reader(named)
-    if is_exception(named):
-        return heading(named)
     return _constant(named)
 
 

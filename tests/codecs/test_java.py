@@ -406,16 +406,7 @@ MEANINGS: list[tuple[str, Tree, str]] = [
         "a example.Car",
     ),
     ("a map with a class", entries((text("class"), text("first"))), ""),
-    (
-        "exception",
-        bean("java.lang.IllegalStateException", detailMessage=text("no"), cause=NULL),
-        "java.lang.IllegalStateException: no",
-    ),
-    (
-        "error without message",
-        bean("java.lang.StackOverflowError", detailMessage=NULL, cause=NULL),
-        "java.lang.StackOverflowError",
-    ),
+    ("exception", bean("java.lang.IllegalStateException", detailMessage=text("no"), cause=NULL), ""),
     ("a bean about errors", bean("example.FieldError", message=text("no")), ""),
     # bytes
     ("bytes of Java", binary(b"\xac\xed\x00\x05sr\x00"), "looks like Java serialization"),
@@ -505,7 +496,7 @@ BY_VECTOR: dict[str, list[str]] = {
     "biginteger": ["0", "-123456789012345678901234567890"],
     "calendar_gmt": ["1998-05-08T09:51:31.000Z"],
     "char_byte_short": ["-1", "-32768", "127"],
-    "fault_service": ["java.lang.RuntimeException: File Not Found", *FRAMES],
+    "fault_service": FRAMES,
     "float_boxed": ["1.5", "3.3", "0.1", "3.4028235e+38", "1e-45", "NaN"],
     "misc_atomic": ["5", "6"],
     "misc_class": ["java.lang.String.class", "int.class", "lab.Gen$Car.class"],
@@ -519,7 +510,7 @@ BY_VECTOR: dict[str, list[str]] = {
     "obj_enum": ["Color.RED", "Color.GREEN", "Color.BLUE"],
     "obj_enum_in_map": ["Color.RED", "Color.BLUE"],
     "obj_money_no_metainf": [LOST + "3 is left", "98765432109876543210"],
-    "throwable_simple": ["java.lang.RuntimeException: boom", *FRAMES],
+    "throwable_simple": FRAMES,
 }
 # Written by some as plain values, by some in a way that did not work: as the others, or nothing.
 NOT_BY_ALL = {"char_byte_short", "float_boxed", "misc_instant_duration", "misc_localdate"}
@@ -714,7 +705,7 @@ def test_gadgets_in_every_form(name: str) -> None:
     named = bean(name, a=whole(1))
     for tree in (named, as_map(named), items(of=f"[{name}"), items(named, named, as_map(named))):
         ((code, offset, first),) = set(gadgets(tree))
-        assert (code, first.lstrip("[")) == (CODE, name)
+        assert (code, first) == (CODE, name)
         tape = trees.build([tree])
         assert tape.buffers[0].data[offset + 1 :].lstrip(b"[").startswith(name.encode())
 
