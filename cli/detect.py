@@ -8,13 +8,16 @@ import click
 from wirelens.cli import options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Final
 
     from wirelens.cli.inputs import Input
     from wirelens.cli.output import Output
     from wirelens.codecs import Detection, Json
+    from wirelens.codecs.captures import Piece
     from wirelens.formatters.layout import Line
 
+STREAM_BYTES: Final = 1 << 12  # bytes of each direction of a capture's flows that are looked at
 SHOWN: Final = 5  # candidates, unless --all
 
 EPILOG: Final = """\b
@@ -59,33 +62,38 @@ def command(
 
     inputs = Inputs(paths, texts, form)
     unknown = False
+    several = inputs.several
     found: list[Json] = []
     with Output(target, color, width, pager, False, inputs.paths) as output:
         first = True
         for item in inputs:
             if verbose:
                 click.echo(f"{item.name}: read as {item.form}", err=True)
+            named = False
             try:
-                detection, size = examine(item)
+                for flow, detection, size in streams(item) if item.capture else [("", *examine(item))]:
+                    named = named or detection.protocol != "unknown"
+                    if style == "json":
+                        said = as_json(detection, everything)
+                        above: dict[str, Json] = {"file": item.name} if inputs.several else {}
+                        found.append({**above, "flow": flow, **said} if flow else {**above, **said})
+                        continue
+                    if not first:
+                        output.text("\n")
+                    first = False
+                    if inputs.several or flow:
+                        name = item.name if inputs.several else ""
+                        output.line([("heading", "  ".join([part for part in (name, flow) if part]))])
+                    report(detection, size, output, everything)
+                several = several or item.capture
+                unknown = unknown or not named
             except InputError as error:
                 inputs.fail(str(error))
-                continue
-            unknown = unknown or detection.protocol == "unknown"
-            if style == "json":
-                said = as_json(detection, everything)
-                found.append({"file": item.name, **said} if inputs.several else said)
-                continue
-            if not first:
-                output.text("\n")
-            first = False
-            if inputs.several:
-                output.line([("heading", item.name)])
-            report(detection, size, output, everything)
         if style == "json":
             from wirelens.codecs import dumps
             from wirelens.formatters.json import indented
 
-            whole: Json = found if inputs.several else found[0] if found else None
+            whole: Json = found if several else found[0] if found else None
             output.text("".join(indented(dumps(whole))) + "\n")
     ctx.exit(2 if inputs.failed else 1 if unknown else 0)
 
@@ -102,6 +110,43 @@ def examine(item: Input) -> tuple[Detection, int]:
         if size >= ENOUGH_BYTES:
             break
     return detect(b"".join(parts)), min(size, ENOUGH_BYTES)
+
+
+def streams(item: Input) -> Iterator[tuple[str, Detection, int]]:
+    """Flow, detection and bytes looked at, of each direction of a capture's flows that has any."""
+    from wirelens.codecs.captures import Flow, Reader
+    from wirelens.codecs.detect import detect
+
+    reader = Reader()
+    heads: dict[int, tuple[Flow, list[list[bytes]], list[int], list[bool]]] = {}
+
+    def results(number: int) -> Iterator[tuple[str, Detection, int]]:
+        flow, parts, _, _ = heads.pop(number)
+        whole = [b"".join(part) for part in parts]
+        for direction in (0, 1):
+            if whole[direction]:
+                name = f"{flow.transport} {flow.endpoint(direction)} > {flow.endpoint(1 - direction)}"
+                yield name, detect(whole[direction], whole[1 - direction]), len(whole[direction])
+
+    def take(pieces: list[Piece]) -> Iterator[tuple[str, Detection, int]]:
+        for piece in pieces:
+            number = piece.flow.number
+            if number not in heads:
+                heads[number] = (piece.flow, [[], []], [0, 0], [False, False])
+            _, parts, sizes, ended = heads[number]
+            if piece.data and sizes[piece.direction] < STREAM_BYTES:
+                parts[piece.direction].append(piece.data)
+                sizes[piece.direction] += len(piece.data)
+            ended[piece.direction] = ended[piece.direction] or bool(piece.end)
+            if all(ended):
+                yield from results(number)
+
+    for chunk in item.chunks:
+        for pieces in reader.steps(chunk):
+            yield from take(pieces)
+    yield from take(reader.close())
+    for number in sorted(heads):
+        yield from results(number)
 
 
 def verdict(detection: Detection) -> str:
@@ -145,6 +190,8 @@ def report(detection: Detection, size: int, output: Output, everything: bool) ->
     equal = [name for name in detection.equal if name != detection.protocol]
     if equal:
         output.line([(lay.PLAIN, "  the same meaning as "), (lay.WORD, ", ".join(equal))])
+    if not everything:  # the twin that means the same has the same reasons
+        candidates = tuple([one for one in candidates if one.protocol not in equal])
     shown = candidates if everything else candidates[:SHOWN]
     widest = max([len(one.protocol) for one in shown], default=0)
     for one in shown:
