@@ -18,6 +18,18 @@ CODES: Final[dict[str, str]] = {
     "limit": "a stated limit on size, nesting or count is exceeded",
     "no-message": "no message of the protocol starts here",
     "unknown-protocol": "no protocol has enough evidence for these bytes",
+    # mevent and Magline
+    "missing-eof": "the end marker of mevent is missing; the message ends without it",
+    "duplicate-variable": "a variable of the same type and name stands here again; the last one counts",
+    "bare-error-code": "an mevent server that fails sends an error code where vsize would be",
+    "odd-id": "the id of an mevent reply is none that a request can have",
+    "other-version": "a version that the protocol does not have",
+    "over-64k": "a message longer than the 64 KiB that mevent allows",
+    "extra-bytes": "bytes are left over behind the last element of known meaning",
+    "hdf-damaged": "the HDF text breaks off or goes on where it should end",
+    "unknown-command": "a command number that the protocol does not name",
+    "length-cut": "the writer kept 16 bits of the length of the frame before, as the next head proves",
+    "bad-protobuf": "the body is no protobuf message",
     # Hessian
     "gadget-class": "a class that is known from attacks on deserialization",
     # pasted input

@@ -8,6 +8,8 @@ from wirelens.codecs.codec import Codec
 # Each module has CODECS, a tuple of its codecs, under these ids. The order is that of listings.
 MODULES: Final[dict[str, tuple[str, ...]]] = {
     "wirelens.codecs.esnp": ("esnp-line", "esnp-frame"),
+    "wirelens.codecs.mevent": ("mevent",),
+    "wirelens.codecs.magline": ("magline", "magline-old"),
 }
 
 # Usual ports, and the protocols that are looked for there with a little less evidence.

@@ -1,0 +1,444 @@
+"""HDF text, ClearSilver's hierarchical data format: text to nodes of a tape, JSON to text.
+
+mevent sends its data sets as such text. A line is `name = value`, `name : link`, `name := copy`,
+`name {` with the children on the lines up to `}`, or `name << MARK` with the value on the lines up to
+one that starts with MARK; attributes stand in brackets behind the name; `#` starts a comment. A name is
+made of letters, digits, `_` and the dots of a path. Source: ClearSilver's documentation of the HDF data
+set, and what its reader accepts; mevent's text, note 2.
+
+As JSON an item is {"name", "attributes"?, "value" | "link" | "copy" | "children"}. An attribute without
+a value reads as "1". There is no `$wire` here: the text itself is kept by whoever holds it.
+"""
+
+from typing import Final
+
+from librt.strings import BytesWriter
+from mypy_extensions import i64
+from wirelens.codecs import tape as t
+from wirelens.codecs.expect import Path, array_of, object_of, only, text_bytes
+from wirelens.codecs.node import Json, Node, field, utf8
+from wirelens.codecs.tape import Buffer, Tape
+
+MAX_TEXT: Final = 1 << 20  # bytes of text that are drawn as a tree; mevent itself stops at 64 KiB
+
+BLANKS: Final = b" \t\n\v\f\r"
+_ESCAPES: Final[dict[int, int]] = {ord("n"): 10, ord("t"): 9, ord("r"): 13}
+_DIGITS: Final = b"0123456789"
+
+# What becomes of an item whose line was read.
+_DONE: Final = 0
+_OPEN: Final = 1  # its children follow
+_BROKEN: Final = 2  # it is no item
+
+
+def _unquoted(node: Node) -> Json:
+    """The text of a quoted attribute."""
+    content = unescape(node.raw[1:-1])
+    text = utf8(content)
+    return {"$raw": content.hex()} if text is None else text
+
+
+def _one(node: Node) -> Json:
+    """What an attribute without a value means."""
+    return "1"
+
+
+_HDF: Final[i64] = t.head(t.ARRAY, field("hdf"))
+_CHILDREN: Final[i64] = t.head(t.ARRAY, field("children"))
+_ITEM: Final[i64] = t.head(t.STRUCT)
+_NAME: Final[i64] = t.head(t.TEXT, field("name"))
+_VALUE: Final[i64] = t.head(t.TEXT, field("value"))
+_LINK: Final[i64] = t.head(t.TEXT, field("link"))
+_COPY: Final[i64] = t.head(t.TEXT, field("copy"))
+_ATTRIBUTES: Final[i64] = t.head(t.MAP, field("attributes"))
+_KEY: Final[i64] = t.head(t.STRING)
+_PLAIN: Final[i64] = t.head(t.STRING)
+_QUOTED: Final[i64] = t.head(t.COMPUTED, field("", None, _unquoted))
+_BARE: Final[i64] = t.head(t.COMPUTED, field("", None, _one))
+
+
+def is_blank(byte: i64) -> bool:
+    """What C's isspace says in the C locale."""
+    return byte == 32 or 9 <= byte <= 13
+
+
+def is_name(byte: i64) -> bool:
+    """True for what names of items are made of: of attributes too, but for `_` and the dot."""
+    return 97 <= byte <= 122 or 65 <= byte <= 90 or 48 <= byte <= 57 or byte == 95 or byte == 46
+
+
+def is_key(byte: i64) -> bool:
+    return is_name(byte) and byte != 95 and byte != 46
+
+
+def skip_blanks(data: bytes, at: i64, end: i64) -> i64:
+    while at < end and is_blank(data[at]):
+        at += 1
+    return at
+
+
+def strip_end(data: bytes, start: i64, end: i64) -> i64:
+    while end > start and is_blank(data[end - 1]):
+        end -= 1
+    return end
+
+
+def unescape(quoted: bytes) -> bytes:
+    r"""The bytes that the inside of a quoted attribute means: `\n`, `\t`, `\r`, octal, `\` and any other."""
+    if b"\\" not in quoted:
+        return quoted
+    out = bytearray()
+    at = 0
+    while at < len(quoted):
+        byte = quoted[at]
+        at += 1
+        if byte != 0x5C or at == len(quoted):
+            out.append(byte)
+            continue
+        byte = quoted[at]
+        at += 1
+        if byte in _DIGITS:
+            number = byte - 48
+            last = at + 2
+            while at < min(last, len(quoted)) and quoted[at] in _DIGITS:
+                number = number * 8 + quoted[at] - 48
+                at += 1
+            out.append(number & 0xFF)
+        else:
+            out.append(_ESCAPES.get(byte, byte))
+    return bytes(out)
+
+
+def read(tape: Tape, buffer: Buffer, start: i64, end: i64) -> None:
+    """Write the tree of the HDF text in buffer.data[start:end] as the member `hdf`.
+
+    The text ends at the first NUL, as in C. Text that is no HDF from its first line on gives no member
+    at all; where a later line breaks the form, what came before is kept, with a note.
+    """
+    if end - start > MAX_TEXT:
+        tape.note(
+            "limit", start, f"{end - start} bytes of text are not drawn as HDF, {MAX_TEXT} at most", buffer
+        )
+        return
+    _Reader(tape, buffer, start, end).read()
+
+
+class _Reader:
+    """Reads one text; `problem` says what broke the form, at `at`."""
+
+    def __init__(self, tape: Tape, buffer: Buffer, start: i64, end: i64) -> None:
+        self.tape: Final = tape
+        self.buffer: Final = buffer
+        self.data: Final = buffer.data
+        self.start: Final[i64] = start
+        self.end: Final[i64] = end
+        nul: i64 = buffer.data.find(b"\0", start, end)
+        self.stop: Final[i64] = end if nul < 0 else nul
+        self.at: i64 = start
+        self.problem = ""
+        self.pos: i64 = start
+
+    def read(self) -> None:
+        tape = self.tape
+        data = self.data
+        stop = self.stop
+        size = tape.size()
+        root = tape.open(_HDF, self.start, 0)
+        opened: list[i64] = []  # items with their children, both open
+        good = False
+        while self.pos < stop:
+            newline: i64 = data.find(b"\n", self.pos, stop)
+            line_end = stop if newline < 0 else newline
+            at = skip_blanks(data, self.pos, line_end)
+            self.at = at
+            self.pos = stop if newline < 0 else newline + 1
+            if at == line_end:
+                continue
+            byte: i64 = data[at]
+            if byte == 0x23:  # a comment
+                if data[at : at + 9] == b"#include ":
+                    self.problem = "#include is not read from text"
+                    break
+                continue
+            if byte == 0x7D:
+                if strip_end(data, at, line_end) != at + 1:
+                    self.problem = "text stands behind }"
+                elif not opened:
+                    self.problem = "a } without its {"
+                if self.problem:
+                    break
+                tape.close(opened.pop(), at)
+                tape.close(opened.pop(), at + 1)
+                continue
+            before = tape.size()
+            item = tape.open(_ITEM, at, 0)
+            outcome = self.item(at, line_end)
+            if outcome == _BROKEN:
+                tape.cut(before)
+                break
+            good = True
+            if outcome == _OPEN:
+                opened.append(item)
+                opened.append(tape.size() - 1)  # the children: the last node
+            else:
+                tape.close(item, self.pos)
+            if self.problem:
+                break
+        if opened and not self.problem:
+            self.at = stop
+            self.problem = "a { without its }"
+        while opened:
+            tape.close(opened.pop(), self.at)
+        tape.close(root, stop)
+        if self.problem and not good:
+            tape.cut(size)
+            return
+        if self.problem:
+            tape.note("hdf-damaged", self.at, f"the HDF text breaks off: {self.problem}", self.buffer)
+        if stop + 1 < self.end:
+            left = self.end - stop - 1
+            tape.note(
+                "hdf-damaged", stop, f"{left} byte{'' if left == 1 else 's'} behind the NUL", self.buffer
+            )
+
+    def item(self, at: i64, line_end: i64) -> i64:
+        """Write the members of an item whose line starts at `at`."""
+        tape = self.tape
+        data = self.data
+        name_end = at
+        while name_end < line_end and is_name(data[name_end]):
+            name_end += 1
+        mark = skip_blanks(data, name_end, line_end)
+        self.problem = "a line without a name and an operator"
+        if name_end == at or mark == line_end:
+            return _BROKEN
+        tape.leaf(_NAME, at, name_end, at)
+        if data[mark] == 0x5B:
+            mark = self.attributes(mark, line_end)
+            if mark < 0:
+                self.problem = "malformed attributes"
+                return _BROKEN
+            mark = skip_blanks(data, mark, line_end)
+        operator: i64 = data[mark] if mark < line_end else -1
+        following: i64 = data[mark + 1] if mark + 1 < line_end else -1
+        if operator == 0x3C and following == 0x3C:
+            return self.here(mark + 2, line_end)
+        if operator != 0x3D and operator != 0x3A and operator != 0x7B:
+            return _BROKEN
+        self.problem = ""
+        if operator == 0x7B:
+            tape.open(_CHILDREN, mark, 0)
+            return _OPEN
+        if operator == 0x3D:
+            self.rest(_VALUE, mark + 1, line_end)
+        elif following == 0x3D:
+            self.rest(_COPY, mark + 2, line_end)
+        else:
+            self.rest(_LINK, mark + 1, line_end)
+        return _DONE
+
+    def rest(self, head: i64, at: i64, line_end: i64) -> None:
+        """What is left of a line, without the blanks around it."""
+        start = skip_blanks(self.data, at, line_end)
+        end = strip_end(self.data, start, line_end)
+        self.tape.leaf(head, start, end, start)
+
+    def here(self, at: i64, line_end: i64) -> i64:
+        """The lines of a here-document, up to one that starts with its mark and a blank."""
+        data = self.data
+        stop = self.stop
+        start = skip_blanks(data, at, line_end)
+        mark = data[start : strip_end(data, start, line_end)]
+        if not mark:
+            self.problem = "a here-document without a mark"
+            return _BROKEN
+        size: i64 = len(mark)
+        content = self.pos
+        line = content
+        while line < stop:
+            newline: i64 = data.find(b"\n", line, stop)
+            after = stop if newline < 0 else newline + 1
+            if line + size < after and data.startswith(mark, line) and is_blank(data[line + size]):
+                self.tape.leaf(_VALUE, content, line, content)
+                self.pos = after
+                self.problem = ""
+                return _DONE
+            line = after
+        self.at = stop
+        self.problem = "a here-document without its end"
+        self.tape.leaf(_VALUE, content, stop, content)
+        self.pos = stop
+        return _DONE
+
+    def attributes(self, opening: i64, end: i64) -> i64:
+        """The attributes of an item, written as a map; the position behind `]`, -1 if malformed."""
+        tape = self.tape
+        data = self.data
+        node = tape.open(_ATTRIBUTES, opening, -1)
+        at = opening + 1
+        while at < end and data[at] != 0x5D:
+            key = at
+            while at < end and is_key(data[at]):
+                at += 1
+            if at == key:
+                return -1
+            tape.leaf(_KEY, key, at, key)
+            at = skip_blanks(data, at, end)
+            if at < end and data[at] == 0x3D:
+                at = skip_blanks(data, at + 1, end)
+                start = at
+                if at < end and data[at] == 0x22:
+                    at += 1
+                    while at < end and data[at] != 0x22:
+                        at += 2 if data[at] == 0x5C else 1
+                    if at >= end:
+                        return -1
+                    at += 1
+                    tape.leaf(_QUOTED, start, at, start)
+                else:
+                    while at < end and data[at] != 0x20 and data[at] != 0x2C and data[at] != 0x5D:
+                        at += 1
+                    tape.leaf(_PLAIN, start, at, start)
+            else:
+                tape.leaf(_BARE, at, at, at)
+            at = skip_blanks(data, at, end)
+            if at < end and data[at] == 0x2C:
+                at = skip_blanks(data, at + 1, end)
+        if at >= end:
+            return -1
+        tape.close(node, at + 1)
+        return at + 1
+
+
+def lookup(items: Node, name: str) -> Node | None:
+    """The value node at a dotted name below the array of items; the last one, as the reader sees it."""
+    found: Node | None = None
+    work: list[tuple[Node, str]] = [(items, name)]
+    while work:
+        below, wanted = work.pop()
+        for item in below.children:
+            said = item.member("name")
+            if said is None:
+                continue
+            own = said.shown
+            if own == wanted:
+                found = item.member("value") or found
+            elif wanted.startswith(own + "."):
+                children = item.member("children")
+                if children is not None:
+                    work.append((children, wanted[len(own) + 1 :]))
+    return found
+
+
+_MEMBERS: Final = ("name", "attributes", "value", "link", "copy", "children")
+
+
+def write(items: Json, place: Path, out: BytesWriter) -> None:
+    """Write the text of an array of items, the way ClearSilver dumps a data set.
+
+    A value of several lines becomes a here-document, which ends with a newline. Raises EncodeError for
+    what the text cannot hold.
+    """
+    work: list[tuple[Json, Path | None]] = []
+    _push(items, place, work)
+    while work:
+        item, here = work.pop()
+        if here is None:
+            out.write(b"}\n")
+            continue
+        members = object_of(item, here, "an item of HDF")
+        only(members, _MEMBERS, here)
+        head = _head(members, here)
+        done = False
+        if "value" in members:
+            where = Path(here, ".value")
+            _value(head, text_bytes(members["value"], where), where, out)
+            done = True
+        for member, operator in (("link", b" : "), ("copy", b" := ")):
+            if member in members:
+                where = Path(here, "." + member)
+                if done:
+                    raise where.error("an item has one of value, link and copy")
+                out.write(head + operator + _line(text_bytes(members[member], where), where) + b"\n")
+                done = True
+        if "children" in members:
+            out.write((_name(members, here) if done else head) + b" {\n")
+            work.append((None, None))
+            _push(members["children"], Path(here, ".children"), work)
+        elif not done:
+            raise here.error("an item needs value, link, copy or children")
+
+
+def _push(items: Json, place: Path, work: list[tuple[Json, Path | None]]) -> None:
+    array = array_of(items, place, "items of HDF")
+    work.extend((array[at], Path(place, f"[{at}]")) for at in range(len(array) - 1, -1, -1))
+
+
+def _name(members: dict[str, Json], place: Path) -> bytes:
+    """An item's name, which must be one that HDF can hold."""
+    where = Path(place, ".name")
+    if "name" not in members:
+        raise place.error('an item needs the member "name"')
+    name = text_bytes(members["name"], where)
+    if not name or not all(is_name(byte) for byte in name):
+        raise where.error("a name in HDF is made of letters, digits, _ and dots")
+    return name
+
+
+def _head(members: dict[str, Json], place: Path) -> bytes:
+    """The name and attributes of an item, up to its operator."""
+    name = _name(members, place)
+    if "attributes" not in members:
+        return name
+    where = Path(place, ".attributes")
+    given = members["attributes"]
+    if isinstance(given, dict) and list(given) == ["$map"]:
+        given = given["$map"]
+    pairs: list[tuple[Json, Json]] = []
+    if isinstance(given, dict):
+        pairs.extend(given.items())
+    else:
+        for pair in array_of(given, where, "pairs [name, value], or an object"):
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise where.error("expected pairs [name, value]")
+            pairs.append((pair[0], pair[1]))
+    parts: list[bytes] = []
+    for key, value in pairs:
+        word = text_bytes(key, where)
+        if not word or not all(is_key(byte) for byte in word):
+            raise where.error(f"{key!r}: the name of an attribute is made of letters and digits")
+        content = text_bytes(value, where)
+        if b"\0" in content:
+            raise where.error("HDF text cannot hold a NUL")
+        parts.append(word if content == b"1" else word + b'="' + _escaped(content) + b'"')
+    return name + b" [" + b", ".join(parts) + b"]"
+
+
+def _escaped(content: bytes) -> bytes:
+    content = content.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+    return content.replace(b"\n", b"\\n").replace(b"\t", b"\\t").replace(b"\r", b"\\r")
+
+
+def _line(content: bytes, place: Path) -> bytes:
+    """Content that has to stand on one line."""
+    if b"\n" in content or b"\0" in content:
+        raise place.error("it has to stand on one line, without NUL")
+    if content != content.strip(BLANKS):
+        raise place.error("one line of HDF cannot keep blanks at its ends")
+    return content
+
+
+def _value(head: bytes, content: bytes, place: Path, out: BytesWriter) -> None:
+    if b"\n" not in content:
+        out.write(head + b" = " + _line(content, place) + b"\n")
+        return
+    if b"\0" in content:
+        raise place.error("HDF text cannot hold a NUL")
+    firsts = {line.split(None, 1)[0] for line in content.split(b"\n") if line and not is_blank(line[0])}
+    mark = b"EOM"
+    number = 0
+    while mark in firsts:
+        number += 1
+        mark = b"EOM%d" % number
+    out.write(head + b" << " + mark + b"\n" + content)
+    out.write(mark + b"\n" if content.endswith(b"\n") else b"\n" + mark + b"\n")
