@@ -32,6 +32,13 @@ CODES: Final[dict[str, str]] = {
     "bad-protobuf": "the body is no protobuf message",
     # Hessian
     "gadget-class": "a class that is known from attacks on deserialization",
+    "bad-text": "a text is not well-formed, or its length does not fit its characters",
+    "four-byte-utf8": "a character in four-byte UTF-8, where Hessian writes a pair of surrogates",
+    "dangling-ref": "a back reference to nothing that came before",
+    "dangling-type": "a type number that is not in the type table",
+    "list-length": "a list has more or fewer items than it says",
+    "unended-list": "a list has neither a length nor an end; it goes on to the end of what holds it",
+    "hessian-2006": "the layout of 2006 (Resin 3.0.22 to 3.1.1), which is not supported",
     # pasted input
     "pasted-damaged": "the text is a known form, but this place does not fit it",
     "pasted-ambiguous": "two forms fit the text and mean different bytes",

@@ -8,6 +8,7 @@ from wirelens.codecs.codec import Codec
 # Each module has CODECS, a tuple of its codecs, under these ids. The order is that of listings.
 MODULES: Final[dict[str, tuple[str, ...]]] = {
     "wirelens.codecs.esnp": ("esnp-line", "esnp-frame"),
+    "wirelens.codecs.hessian.codec": ("hessian1", "hessian2-draft", "hessian2"),
     "wirelens.codecs.mevent": ("mevent",),
     "wirelens.codecs.magline": ("magline", "magline-old"),
 }

@@ -1,0 +1,185 @@
+"""The opcodes of the dialects of Hessian: what a byte at a value's place opens.
+
+Sources: the Hessian 2.0 draft text sections 3 to 6, and the notes on deployed software, section 1, for
+the other two dialects and for what the draft misprints. `LAYOUT_2006` is the layout that Resin wrote for
+half a year before the draft; it is only recognised, to be refused by name.
+"""
+
+from typing import Final
+
+V1: Final = 0  # Hessian 1.0
+DRAFT: Final = 1  # Hessian 2.0, first draft
+FINAL: Final = 2  # Hessian 2.0 as published
+LAYOUT_2006: Final = 3
+
+NAMES: Final = ("hessian1", "hessian2-draft", "hessian2", "the Hessian layout of 2006")
+
+# What an opcode opens.
+BAD: Final = 0
+INT_1: Final = 1
+INT_2: Final = 2
+INT_3: Final = 3
+INT_4: Final = 4
+STRING_SHORT: Final = 5
+STRING_MEDIUM: Final = 6
+STRING_LAST: Final = 7
+STRING_CHUNK: Final = 8
+BINARY_SHORT: Final = 9
+BINARY_MEDIUM: Final = 10
+BINARY_LAST: Final = 11
+BINARY_CHUNK: Final = 12
+LONG_1: Final = 13
+LONG_2: Final = 14
+LONG_3: Final = 15
+LONG_4: Final = 16
+LONG_8: Final = 17
+TRUE: Final = 18
+FALSE: Final = 19
+NULL: Final = 20
+DOUBLE_8: Final = 21
+DOUBLE_0: Final = 22
+DOUBLE_1: Final = 23
+DOUBLE_BYTE: Final = 24
+DOUBLE_SHORT: Final = 25
+DOUBLE_FLOAT: Final = 26
+DOUBLE_MILL: Final = 27
+DATE_8: Final = 28
+DATE_4: Final = 29
+REF_1: Final = 30
+REF_2: Final = 31
+REF_4: Final = 32
+REF_INT: Final = 33
+LIST_ENDED: Final = 34  # V of 1.0 and the draft: type?, length?, items, z
+LIST_AGAIN: Final = 35  # v of the draft: type number, length, items
+LIST_TYPED: Final = 36  # V of final: type, length, items
+LIST_UNTYPED: Final = 37  # X
+LIST_TYPED_OPEN: Final = 38  # U: type, items, Z
+LIST_OPEN: Final = 39  # W
+LIST_TYPED_SHORT: Final = 40  # 70-77
+LIST_SHORT: Final = 41  # 78-7f
+MAP_ENDED: Final = 42  # M of 1.0 and the draft: type?, pairs, z
+MAP_TYPED: Final = 43  # M of final
+MAP_UNTYPED: Final = 44  # H
+END: Final = 45
+CLASS_DRAFT: Final = 46
+CLASS_FINAL: Final = 47
+OBJECT_INT: Final = 48  # o of the draft, O of final: class number
+OBJECT_SHORT: Final = 49  # 60-6f
+XML_LAST: Final = 50
+XML_CHUNK: Final = 51
+REMOTE: Final = 52
+CLASS_2006: Final = 53
+DOUBLE_INT: Final = 54  # the layout of 2006 only
+DOUBLE_FIXED: Final = 55  # the layout of 2006 only
+
+_COMMON: Final[dict[int, int]] = {
+    0x42: BINARY_LAST,
+    0x44: DOUBLE_8,
+    0x46: FALSE,
+    0x49: INT_4,
+    0x4C: LONG_8,
+    0x4E: NULL,
+    0x53: STRING_LAST,
+    0x54: TRUE,
+}
+_FIRST: Final[dict[int, int]] = {  # 1.0 and draft
+    0x4D: MAP_ENDED,
+    0x52: REF_4,
+    0x56: LIST_ENDED,
+    0x58: XML_LAST,
+    0x62: BINARY_CHUNK,
+    0x64: DATE_8,
+    0x72: REMOTE,
+    0x73: STRING_CHUNK,
+    0x78: XML_CHUNK,
+    0x7A: END,
+}
+_DRAFT: Final[dict[int, int]] = {
+    0x4A: REF_1,
+    0x4B: REF_2,
+    0x4F: CLASS_DRAFT,
+    0x67: DOUBLE_0,
+    0x68: DOUBLE_1,
+    0x69: DOUBLE_BYTE,
+    0x6A: DOUBLE_SHORT,
+    0x6B: DOUBLE_FLOAT,
+    0x6F: OBJECT_INT,
+    0x76: LIST_AGAIN,
+    0x77: LONG_4,
+}
+_FINAL: Final[dict[int, int]] = {
+    0x41: BINARY_CHUNK,
+    0x43: CLASS_FINAL,
+    0x48: MAP_UNTYPED,
+    0x4A: DATE_8,
+    0x4B: DATE_4,
+    0x4D: MAP_TYPED,
+    0x4F: OBJECT_INT,
+    0x51: REF_INT,
+    0x52: STRING_CHUNK,
+    0x55: LIST_TYPED_OPEN,
+    0x56: LIST_TYPED,
+    0x57: LIST_OPEN,
+    0x58: LIST_UNTYPED,
+    0x59: LONG_4,
+    0x5A: END,
+    0x5B: DOUBLE_0,
+    0x5C: DOUBLE_1,
+    0x5D: DOUBLE_BYTE,
+    0x5E: DOUBLE_SHORT,
+    0x5F: DOUBLE_MILL,
+}
+_OF_2006: Final[dict[int, int]] = {
+    0x4F: CLASS_2006,
+    0x61: LONG_4,
+    0x65: REF_1,
+    0x66: REF_2,
+    0x68: DOUBLE_0,
+    0x69: DOUBLE_1,
+    0x6A: DOUBLE_BYTE,
+    0x6B: DOUBLE_SHORT,
+    0x6E: DOUBLE_INT,
+    0x6F: OBJECT_INT,
+    0x70: DOUBLE_FIXED,
+    0x71: DOUBLE_FLOAT,
+    0x76: LIST_AGAIN,
+}
+# Ranges of the compact forms: first byte, byte behind the last, what.
+_COMPACT: Final = (
+    (0x00, 0x20, STRING_SHORT),
+    (0x20, 0x30, BINARY_SHORT),
+    (0x38, 0x40, LONG_3),
+    (0x80, 0xC0, INT_1),
+    (0xC0, 0xD0, INT_2),
+    (0xD0, 0xD8, INT_3),
+    (0xD8, 0xF0, LONG_1),
+    (0xF0, 0x100, LONG_2),
+)
+_COMPACT_FINAL: Final = (
+    (0x30, 0x34, STRING_MEDIUM),
+    (0x34, 0x38, BINARY_MEDIUM),
+    (0x60, 0x70, OBJECT_SHORT),
+    (0x70, 0x78, LIST_TYPED_SHORT),
+    (0x78, 0x80, LIST_SHORT),
+)
+_COMPACT_2006: Final = ((0x10, 0x20, BAD), (0xB0, 0xC0, BAD))
+
+
+def _table(maps: list[dict[int, int]], ranges: list[tuple[int, int, int]]) -> bytes:
+    table = bytearray(256)
+    for first, behind, what in ranges:
+        for opcode in range(first, behind):
+            table[opcode] = what
+    for one in maps:
+        for opcode, what in one.items():
+            table[opcode] = what
+    return bytes(table)
+
+
+# For each dialect, what each of the 256 bytes opens at a value's place.
+TABLES: Final[list[bytes]] = [
+    _table([_COMMON, _FIRST], []),
+    _table([_COMMON, _FIRST, _DRAFT], list(_COMPACT)),
+    _table([_COMMON, _FINAL], list(_COMPACT + _COMPACT_FINAL)),
+    _table([_COMMON, _FIRST, _OF_2006], list(_COMPACT + _COMPACT_2006)),
+]

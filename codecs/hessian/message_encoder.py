@@ -1,0 +1,335 @@
+"""Writing Hessian's calls, replies, faults, messages, packets and envelopes from the notation's JSON.
+
+See envelopes.py for their layouts and for what `$wire` can say of them.
+"""
+
+from typing import Final
+
+from librt.strings import BytesWriter
+from wirelens.codecs.expect import array_of, hex_bytes, object_of, only
+from wirelens.codecs.hessian import dialects as d
+from wirelens.codecs.hessian.encoder import Encoder
+from wirelens.codecs.hessian.envelopes import DEFLATION, deflate, inflate
+from wirelens.codecs.node import Json
+from wirelens.codecs.notation import EncodeError
+
+MEMBERS: Final = ("values", "call", "reply", "fault", "message", "packets", "envelope")
+PACKET_BYTES: Final = 0xFFFF
+
+
+def encode_message(message: Json, dialect: int, out: BytesWriter, path: str = "") -> None:
+    """Write one message of the notation. Raises EncodeError with the path."""
+    given = object_of(message, path, "a message with one of " + ", ".join(MEMBERS))
+    prefix = path + "." if path else ""
+    found = [name for name in MEMBERS if name in given]
+    if len(found) != 1:
+        raise EncodeError(path, "expected one of the members " + ", ".join(MEMBERS))
+    name = found[0]
+    only(given, (name, "version", "$wire"), path)
+    wire = given.get("$wire", {})
+    how = object_of(wire, prefix + "$wire", "forms by name")
+    writer = _Writer(out, dialect)
+    inner = prefix + name
+    body = given[name]
+    if name == "values":
+        writer.encoder.values(body, inner)
+        return
+    if name == "packets":
+        writer.packets(body, how, inner)
+        return
+    absent = how.get("version") == "absent"
+    version = _version(given.get("version"), dialect, prefix + "version")
+    start = how.get("start")
+    if name == "call":
+        writer.call(body, version, absent, start, inner)
+    elif name == "reply":
+        writer.reply(body, version, start, inner)
+    elif name == "fault":
+        if dialect != d.FINAL:
+            raise EncodeError(
+                inner, f'in {d.NAMES[dialect]} a fault stands in a reply: {{"reply": {{"fault": …}}}}'
+            )
+        out.append(0x48)
+        out.write(version)
+        out.append(0x46)
+        writer.encoder.value(body, inner)
+    elif name == "message":
+        if dialect == d.V1:
+            raise EncodeError(inner, "hessian1 has no messages")
+        out.append(0x50 if start == "P" else 0x70)
+        out.write(version)
+        writer.encoder.values(_member(body, "values", inner), inner + ".values")
+        out.append(0x7A)
+    else:
+        if dialect == d.V1:
+            raise EncodeError(inner, "hessian1 has no envelopes")
+        writer.envelope(body, version, inner)
+
+
+def _version(value: Json, dialect: int, path: str) -> bytes:
+    """The two bytes of a version; of the dialect's usual one for None."""
+    if value is None:
+        return b"\1\0" if dialect == d.V1 else b"\2\0"
+    if isinstance(value, str):
+        parts = value.split(".")
+        if len(parts) == 2 and all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts):
+            numbers = [int(part) for part in parts]
+            if max(numbers) <= 255:
+                return bytes(numbers)
+    raise EncodeError(path, 'expected a version such as "2.0"')
+
+
+def _member(value: Json, name: str, path: str) -> Json:
+    given = object_of(value, path, f'with "{name}"')
+    only(given, (name, "$wire"), path)
+    if name not in given:
+        raise EncodeError(path, f'expected the member "{name}"')
+    return given[name]
+
+
+class _Writer:
+    """Writes the parts of one message, which share one scope."""
+
+    def __init__(self, out: BytesWriter, dialect: int) -> None:
+        self.out: Final = out
+        self.dialect: Final = dialect
+        self.encoder: Final = Encoder(out, dialect)
+
+    def call(self, body: Json, version: bytes, absent: bool, start: Json, path: str) -> None:
+        out = self.out
+        given = object_of(body, path, 'a call: "method", "arguments"')
+        only(given, ("method", "headers", "arguments", "$wire"), path)
+        wire = object_of(given.get("$wire", {}), path + ".$wire", "forms by name")
+        arguments = array_of(given.get("arguments", []), path + ".arguments", "values")
+        if "method" not in given:
+            raise EncodeError(path, 'a call needs its "method"')
+        if self.dialect == d.FINAL:
+            if "headers" in given:
+                raise EncodeError(path + ".headers", "a call of hessian2 has no headers")
+            if not absent:
+                out.append(0x48)
+                out.write(version)
+            out.append(0x43)
+            self._at(path)
+            self.encoder.string(given["method"], wire.get("method"), ".method")
+            self.encoder.integer(len(arguments), wire.get("count"), path + ".$wire.count")
+            self.encoder.values(arguments, path + ".arguments")
+            return
+        if not absent:
+            out.append(0x43 if start == "C" else 0x63)
+            out.write(version)
+        elif not given.get("headers"):
+            raise EncodeError(path, "a call without its start is told only by its headers")
+        self._headers(given, path)
+        out.append(0x6D)
+        self._at(path)
+        self.encoder.counted(given["method"], wire.get("method"), ".method")
+        self.encoder.values(arguments, path + ".arguments")
+        out.append(0x7A)
+
+    def _at(self, path: str) -> None:
+        """Say where errors of the next text are."""
+        self.encoder.place(path)
+
+    def _headers(self, given: dict[str, Json], path: str) -> None:
+        """The headers of a call or reply of 1.0 and the draft."""
+        for position, pair in enumerate(
+            array_of(given.get("headers", []), path + ".headers", "pairs [name, value]")
+        ):
+            step = f"{path}.headers[{position}]"
+            name, value = _pair(pair, step)
+            self.out.append(0x48)
+            self._at(step)
+            self.encoder.counted(name, None, "[0]")
+            self.encoder.value(value, step + "[1]")
+
+    def reply(self, body: Json, version: bytes, start: Json, path: str) -> None:
+        out = self.out
+        given = object_of(body, path, 'a reply: "value" or "fault"')
+        only(given, ("value", "fault", "headers", "$wire"), path)
+        if ("value" in given) == ("fault" in given):
+            raise EncodeError(path, 'a reply has either a "value" or a "fault"')
+        if self.dialect == d.FINAL:
+            if "headers" in given:
+                raise EncodeError(path + ".headers", "a reply of hessian2 has no headers")
+            out.append(0x48)
+            out.write(version)
+            out.append(0x52)
+            if "value" in given:
+                self.encoder.value(given["value"], path + ".value")
+                return
+            out.append(0x48)
+            out.write(version)
+            out.write(b"FH")
+            self._pairs(given["fault"], path + ".fault")
+            out.append(0x5A)
+            return
+        out.append(0x52 if start == "R" else 0x72)
+        out.write(version)
+        self._headers(given, path)
+        if "value" in given:
+            self.encoder.value(given["value"], path + ".value")
+        else:
+            out.append(0x66)
+            self._pairs(given["fault"], path + ".fault")
+            out.append(0x7A)
+        out.append(0x7A)
+
+    def _pairs(self, fault: Json, path: str) -> None:
+        """The keys and values of a fault, which is no map of the reference table."""
+        if isinstance(fault, dict) and "$map" in fault:
+            only(fault, ("$map",), path)
+            fault = fault["$map"]
+            path += ".$map"
+        if isinstance(fault, dict):
+            for key, value in fault.items():
+                self.encoder.value(key, path)
+                self.encoder.value(value, f"{path}.{key}")
+            return
+        for position, pair in enumerate(array_of(fault, path, "pairs [key, value]")):
+            step = f"{path}[{position}]"
+            first, second = _pair(pair, step)
+            self.encoder.value(first, step + "[0]")
+            self.encoder.value(second, step + "[1]")
+
+    # --- packets ----------------------------------------------------------------------------------------
+
+    def packets(self, body: Json, how: dict[str, Json], path: str) -> None:
+        """A sequence of packets; they share classes and types, not references."""
+        framing = how.get("framing")
+        if self.dialect == d.V1:
+            raise EncodeError(path, "hessian1 has no packets")
+        if self.dialect == d.DRAFT:
+            framing = "3.2.1"
+        elif framing is None:
+            framing = "4.0.66"
+        if framing not in ("3.2.1", "4.0.0", "4.0.7", "4.0.66"):
+            raise EncodeError(path, f"{framing!r} is no framing of packets")
+        content = BytesWriter()
+        encoder = Encoder(content, self.dialect)
+        for position, packet in enumerate(array_of(body, path, "packets")):
+            step = f"{path}[{position}]"
+            encoder.clear_references()
+            content.truncate(0)
+            encoder.values(_member(packet, "values", step), step + ".values")
+            data = content.getvalue()
+            sizes = _packet_sizes(packet, data, step)
+            at = 0
+            for part, size in enumerate(sizes):
+                self._frame(str(framing), data[at : at + size], part == 0, part == len(sizes) - 1, step)
+                at += size
+            if framing == "4.0.0":
+                self.out.append(0)
+            elif framing == "4.0.7":
+                self.out.write(b"\x80\0")
+
+    def _frame(self, framing: str, part: bytes, first: bool, last: bool, path: str) -> None:
+        """One part of a packet."""
+        out = self.out
+        size = len(part)
+        if framing == "3.2.1":
+            out.append(0x50 if last else 0x70)
+            out.append(size >> 8)
+            out.append(size & 0xFF)
+        elif framing == "4.0.66":
+            out.append((5 if first else 0) | (0 if last else 0x80))
+            if size >= 0x7E:
+                out.append(0x7E)
+                out.append(size >> 8)
+                out.append(size & 0xFF)
+            else:
+                out.append(size)
+        else:
+            if size == 0:
+                return
+            if size > 0x3FFF:
+                raise EncodeError(path, f"a part of a packet has 16383 bytes at most, not {size}")
+            if framing == "4.0.7":
+                out.append(0x80)
+            if size >= 0x80:
+                out.append(0x80 | size >> 7)
+                out.append(size & 0x7F)
+            else:
+                out.append(size)
+        out.write(part)
+
+    # --- envelopes --------------------------------------------------------------------------------------
+
+    def envelope(self, body: Json, version: bytes, path: str) -> None:
+        out = self.out
+        given = object_of(body, path, 'an envelope: "method", "parts"')
+        only(given, ("method", "parts", "$wire"), path)
+        wire = object_of(given.get("$wire", {}), path + ".$wire", "forms by name")
+        if "method" not in given:
+            raise EncodeError(path, 'an envelope needs its "method"')
+        out.append(0x45)
+        self._at(path)
+        if self.dialect == d.FINAL:
+            self.encoder.string(given["method"], wire.get("method"), ".method")
+        else:
+            out.write(version)
+            out.append(0x6D)
+            self.encoder.counted(given["method"], wire.get("method"), ".method")
+        for position, part in enumerate(array_of(given.get("parts", []), path + ".parts", "parts")):
+            self._part(part, f"{path}.parts[{position}]", given["method"] == DEFLATION.decode())
+        out.append(0x5A if self.dialect == d.FINAL else 0x7A)
+
+    def _part(self, part: Json, path: str, deflates: bool) -> None:
+        given = object_of(part, path, 'a part: "content"')
+        only(given, ("headers", "content", "compressed", "footers", "$wire"), path)
+        wire = object_of(given.get("$wire", {}), path + ".$wire", "forms by name")
+        self._counted_pairs(given, "headers", wire.get("header_count"), path)
+        content = given.get("content")
+        if isinstance(content, str) or not deflates:
+            data = hex_bytes(content, path + ".content")
+        else:
+            inner = BytesWriter()
+            encode_message(content, self.dialect, inner, path + ".content")
+            plain = inner.getvalue()
+            data = b""
+            if "compressed" in given:
+                data = hex_bytes(given["compressed"], path + ".compressed")
+                if inflate(data) != plain:
+                    data = b""
+            data = data or deflate(plain)
+        form = wire.get("content")
+        self._at(path)
+        if form is None and len(data) <= 0xFFFF:
+            form = "B"
+        self.encoder.binary(data, form, ".content")
+        self._counted_pairs(given, "footers", wire.get("footer_count"), path)
+
+    def _counted_pairs(self, given: dict[str, Json], name: str, form: Json, path: str) -> None:
+        pairs = array_of(given.get(name, []), f"{path}.{name}", "pairs [name, value]")
+        self.encoder.integer(len(pairs), form, f"{path}.$wire")
+        for position, pair in enumerate(pairs):
+            step = f"{path}.{name}[{position}]"
+            text, value = _pair(pair, step)
+            self._at(step)
+            self.encoder.string(text, None, "[0]")
+            self.encoder.value(value, step + "[1]")
+
+
+def _pair(value: Json, path: str) -> tuple[Json, Json]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise EncodeError(path, "expected a pair of two values")
+    return value[0], value[1]
+
+
+def _packet_sizes(packet: Json, data: bytes, path: str) -> list[int]:
+    """How a packet's content is cut."""
+    wire = packet.get("$wire") if isinstance(packet, dict) else None
+    if wire is None:
+        sizes = []
+        left = len(data)
+        while left > PACKET_BYTES:
+            sizes.append(PACKET_BYTES)
+            left -= PACKET_BYTES
+        return [*sizes, left]
+    chunks = object_of(wire, path + ".$wire", "chunks").get("chunks")
+    sizes = [size for size in array_of(chunks, path + ".$wire.chunks", "sizes") if isinstance(size, int)]
+    if sum(sizes) != len(data) or not all(0 <= size <= PACKET_BYTES for size in sizes):
+        raise EncodeError(
+            path + ".$wire.chunks", f"the chunks do not add up to the {len(data)} bytes of the packet"
+        )
+    return sizes
