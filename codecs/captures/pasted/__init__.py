@@ -172,7 +172,7 @@ def _forced(source: Source | None, form: str) -> Pasted:
     blocks = source.blocks()
     if len(blocks) == 1:
         source = blocks[0]
-    found = _FORCED[form](source) if source.lines else None
+    found = _FORCED[form](source) if source.text.strip() else Pasted(b"", form)
     if found is None:
         raise source.error("pasted-mismatch", 0, f"the text is not of the form {form}")
     return Pasted(found.data, form)
@@ -189,7 +189,9 @@ def _recognise(source: Source) -> Pasted | None:
         if result:
             found.append((block, result))
     if len({result.data for _, result in found}) > 1:
-        raise found[1][0].error("pasted-several", 0, f"the text holds {len(found)} blocks of bytes: paste one")
+        raise found[1][0].error(
+            "pasted-several", 0, f"the text holds {len(found)} blocks of bytes: paste one"
+        )
     return found[0][1] if found else None
 
 

@@ -29,7 +29,7 @@ _ASSIGN: Final = re.compile(
     r"\s*+(?:(?:[\w$@&*.\[\]<>:()?]|,[ \t]*(?=[\w\[]+>))+[ \t\n]+){0,6}"
     r"[\w$@&*.<>-]+(?:[ \t]*\[[\w ]*\])*(?:[ \t]*:[ \t]*[\w&<>\[\]:;, ]+?)?[ \t]*(?::=|=(?![=>]))[ \t]*\n?[ \t]*"
 )
-_LABEL: Final = re.compile(r"""\s*(?:["']?[A-Za-z][\w .()#/-]{0,40}["']?[ \t]*(?::|=>)[ \t\n]+)""")
+_LABEL: Final = re.compile(r"""\s*(?:["']?[A-Za-z][\w .()\[\]#/-]{0,40}["']?[ \t]*(?::|=>)[ \t\n]+)""")
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/|(?m:(?<![^\s,;{\[(])#[ \t][^\n]*$)", re.S)
 _CAST: Final = re.compile(
     r"\(\s*(?:(?:un)?signed\s+char|unsigned|s?byte|Byte|char|u?int8(?:_t)?|u8|BYTE|uchar)\s*\)"
@@ -78,10 +78,19 @@ def unescape(source: Source, body: str, start: int, style: str = "") -> bytes:
         decimal = _decimal_escapes(source, body, start, numbers)
     latin = style == "latin1"
     if style != "utf8" and not latin:
-        wide = [int(m["u"] or m["ubrace"] or m["U"], 16) for m in _ESCAPE.finditer(body)
-                if m["u"] or m["ubrace"] or m["U"]]
-        if any(0x80 <= code <= 0xFF for code in wide) and all(code <= 0xFF for code in wide) and body.isascii():
-            raise ambiguous(source, start, "characters in UTF-8 (escapes-utf8)", "Latin-1 octets (escapes-latin1)")
+        wide = [
+            int(m["u"] or m["ubrace"] or m["U"], 16)
+            for m in _ESCAPE.finditer(body)
+            if m["u"] or m["ubrace"] or m["U"]
+        ]
+        if (
+            any(0x80 <= code <= 0xFF for code in wide)
+            and all(code <= 0xFF for code in wide)
+            and body.isascii()
+        ):
+            raise ambiguous(
+                source, start, "characters in UTF-8 (escapes-utf8)", "Latin-1 octets (escapes-latin1)"
+            )
     out = bytearray()
     position = 0
     high = 0
@@ -133,8 +142,10 @@ def _decimal_escapes(source: Source, body: str, start: int, numbers: list[str]) 
     """Whether `\\ddd` are decimal (Lua) and not octal (C, Go, strace)."""
     if all(len(n) < 2 and n < "8" for n in numbers):
         return False
-    octal_fits = all(re.match("[0-7]", n) and int(re.match("[0-7]+", n)[0], 8) < 256  # type: ignore[index]
-                     for n in numbers)
+    octal_fits = all(
+        re.match("[0-7]", n) and int(re.match("[0-7]+", n)[0], 8) < 256  # type: ignore[index]
+        for n in numbers
+    )
     decimal_fits = all(int(n) < 256 for n in numbers)
     if not decimal_fits:
         return False
@@ -178,7 +189,9 @@ def read_bare_escapes(source: Source, style: str = "", forced: bool = False) -> 
             return None
         if re.fullmatch(r"(?:\\x[0-9A-Fa-f]{2}[\s,]+)+(?:\\x[0-9A-Fa-f]{2})?", body):
             return Pasted(bytes.fromhex("".join(re.split(r"[\s,]*\\x|[\s,]+", body))), "escapes")
-        if any(_ESCAPE.match(body, m.start()) is None for m in re.finditer(r"(?:\\\\)|\\", body) if m[0] == "\\"):
+        if any(
+            _ESCAPE.match(body, m.start()) is None for m in re.finditer(r"(?:\\\\)|\\", body) if m[0] == "\\"
+        ):
             almost = len(re.findall(r"\\x[0-9A-Fa-f]{2}", body)) >= 4 and body.startswith("\\")
             if not almost:
                 return None
@@ -196,9 +209,22 @@ def read_bare_escapes(source: Source, style: str = "", forced: bool = False) -> 
 
 _HEX_CALL: Final = re.compile(r"(?i)hex|a2b_qp0")
 _B64_CALL: Final = re.compile(r"(?i)b64|base64|atob")
-_CODECS: Final = {"hex": "hex", "h*": "hex", "base64": "base64", "base64url": "base64", "m0": "base64",
-                  "m": "base64", "binary": "", "latin1": "", "ascii": "", "iso-8859-1": "", "iso_8859_1": "",
-                  "utf8": "", "utf-8": "", "escape": ""}
+_CODECS: Final = {
+    "hex": "hex",
+    "h*": "hex",
+    "base64": "base64",
+    "base64url": "base64",
+    "m0": "base64",
+    "m": "base64",
+    "binary": "",
+    "latin1": "",
+    "ascii": "",
+    "iso-8859-1": "",
+    "iso_8859_1": "",
+    "utf8": "",
+    "utf-8": "",
+    "escape": "",
+}
 _TAIL: Final = re.compile(
     r"(?s)[\s;,)\]}>]*(?:::\s*\w+)?(?:\.(?:getBytes|encode|toByteArray|pack|decode|buffer|as_bytes|to_vec|b|bytes"
     r"|unhex|fromhex|into|as_slice)(?:\([^()]{0,40}\))?)*(?:\s*(?:as|of)\s+[\w\[\]]+)?[\s;,)\]}>]*"
@@ -223,7 +249,7 @@ def _content(source: Source, match: re.Match[str], codec: str, style: str, head:
     if codec == "base64":
         result = read_base64(inner, forced=True)
         return result.data if result else None
-    if group == "b" or prefix.lower().endswith("r") and prefix:
+    if group == "b" or (prefix.lower().endswith("r") and prefix):
         return body.encode()
     postgres = re.fullmatch(r"\\{1,2}x((?:[0-9A-Fa-f]{2})*)", body)
     if postgres and group == "s" and (prefix in ("", "E", "e")) and "\\x" in body and len(postgres[1]) > 2:
@@ -259,9 +285,13 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
         if not match:
             if matches or not forced:
                 body = text.strip()
-                wrong = len(body) >= 8 and body[0] in "\"'" and len(re.findall(r"\\x[0-9A-Fa-f]{2}", body)) >= 3
-                if wrong or matches and len(re.findall(r"\\x[0-9A-Fa-f]{2}", text)) >= 3:
-                    raise source.error("pasted-cut", len(text.rstrip()) - 1, "the string has no closing quote")
+                wrong = (
+                    len(body) >= 8 and body[0] in "\"'" and len(re.findall(r"\\x[0-9A-Fa-f]{2}", body)) >= 3
+                )
+                if wrong or (matches and len(re.findall(r"\\x[0-9A-Fa-f]{2}", text)) >= 3):
+                    raise source.error(
+                        "pasted-cut", len(text.rstrip()) - 1, "the string has no closing quote"
+                    )
             return None
         del comment
         between.append((position, match.start()))
@@ -290,8 +320,12 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
     clean_head = _COMMENT.sub("", head)
     rest = _after_assignment(clean_head)
     call = rest.strip().rstrip("([{<& \t\n")
-    if call and not re.fullmatch(_CHAIN + r"(?:\s*\(\s*(?:" + _CHAIN + r")?)*", call) and not re.fullmatch(
-        r"(?:new\s+)?\[\]?(?:byte|u8)\]?|\[\]byte|\(?\[byte\[\]\]|\{\{\s*" + _CHAIN, call
+    if (
+        call
+        and not re.fullmatch(_CHAIN + r"(?:\s*\(\s*(?:" + _CHAIN + r")?)*", call)
+        and not re.fullmatch(
+            r"(?:new\s+)?\[\]?(?:byte|u8)\]?|\[\]byte|\(?\[byte\[\]\]|\{\{\s*" + _CHAIN, call
+        )
     ):
         return None
     if not codec and call:
@@ -306,8 +340,11 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
     trailing = _COMMENT.sub("", tail)
     if not _TAIL.fullmatch(trailing):
         return None
-    if call and not codec and len(call.split()) == 1 and not (
-        _BYTE_TYPES.search(call) or rest.rstrip().endswith(("(", "[", "{", "<<")) or forced
+    if (
+        call
+        and not codec
+        and len(call.split()) == 1
+        and not (_BYTE_TYPES.search(call) or rest.rstrip().endswith(("(", "[", "{", "<<")) or forced)
     ):
         return None
     out: list[bytes] = []
@@ -365,7 +402,9 @@ def _strace(source: Source, match: re.Match[str], tail: str, position: int) -> P
         return None
     if int(rest[2]) != len(data) and str(len(data)) not in re.findall(r"\d+", tail):
         raise source.error(
-            "pasted-damaged", match.start(group), f"the string has {len(data)} bytes and the call moved {rest[2]}"
+            "pasted-damaged",
+            match.start(group),
+            f"the string has {len(data)} bytes and the call moved {rest[2]}",
         )
     return Pasted(data, "strace")
 
@@ -436,7 +475,10 @@ def read_inspected(source: Source, forced: bool = False) -> Pasted | None:
         sound = re.fullmatch("(?:[0-9A-Fa-f]{2})*", head)
         left = f" ({cut[1]} more bytes)" if cut[1] else ""
         raise source.error(
-            "pasted-cut", at + cut.start(), f"the buffer is not whole{left}", bytes.fromhex(head) if sound else b""
+            "pasted-cut",
+            at + cut.start(),
+            f"the buffer is not whole{left}",
+            bytes.fromhex(head) if sound else b"",
         )
     del more
     words = body.split()
@@ -444,7 +486,9 @@ def read_inspected(source: Source, forced: bool = False) -> Pasted | None:
     for word in words:
         if not re.fullmatch("[0-9A-Fa-f]{2}" if kind else "(?:[0-9A-Fa-f]{2})+", word):
             offset = re.search(rf"(?<!\S){re.escape(word)}(?!\S)", text[at:])
-            raise source.error("pasted-damaged", at + (offset.start() if offset else 0), "this is no byte in hex")
+            raise source.error(
+                "pasted-damaged", at + (offset.start() if offset else 0), "this is no byte in hex"
+            )
     data = bytes.fromhex("".join(words))
     if match["length"] and int(match["length"]) != len(data):
         raise source.error("pasted-damaged", at, f"{len(data)} bytes where the length says {match['length']}")
@@ -462,7 +506,7 @@ def read_array(source: Source, forced: bool = False) -> Pasted | None:
             clean = text
     else:
         clean = text
-    openers = [m for m in re.compile(r"<<|[\[{(<]").finditer(clean[:4096])][:48]
+    openers = list(re.compile(r"<<|[\[{(<]").finditer(clean[:4096]))[:48]
     best: tuple[int, int, int] | None = None
     for opener in openers:
         position = opener.end()
@@ -492,13 +536,18 @@ def read_array(source: Source, forced: bool = False) -> Pasted | None:
         return None
     if not body.strip():
         return Pasted(b"", "array") if byte_type and clean[opened] != "<" else None
-    if clean[opened] == "(" and not byte_type:
+    if clean[opened] == "(" and not byte_type and not re.search(r"(?:^|=|\s)\s*[@#c]\s*$", head):
         return None
     return _finish_array(source, body, start, byte_type or forced, declared, length)
 
 
 def _finish_array(
-    source: Source, body: str, start: int, sure: bool, declared: re.Match[str] | None, length: re.Match[str] | None
+    source: Source,
+    body: str,
+    start: int,
+    sure: bool,
+    declared: re.Match[str] | None,
+    length: re.Match[str] | None,
 ) -> Pasted | None:
     data = _numbers(source, body, start, sure)
     if data is None:
@@ -506,7 +555,8 @@ def _finish_array(
     for claim in (declared, length):
         if claim and int(claim[1]) != len(data):
             raise source.error(
-                "pasted-damaged", claim.start(1) if claim is declared else start,
+                "pasted-damaged",
+                claim.start(1) if claim is declared else start,
                 f"{len(data)} bytes in the array where its length says {claim[1]}",
             )
     return Pasted(data, "array")
@@ -526,6 +576,8 @@ def _head_ok(head: str, opener: str) -> bool:
     if not rest:
         return True
     outer = rest.rstrip("([{<& \t\n")
+    if opener == "(" and rest in ("@", "#", "c"):
+        return True
     bare = re.sub(r"\(\s*\d*\s*\)|\[[\w ]*\]|<[\w\s,:]*>|[&@#]", "", outer).strip()
     bare = bare.lstrip("([{").strip()
     if not bare:
@@ -534,9 +586,11 @@ def _head_ok(head: str, opener: str) -> bool:
     if len(words) == 1 or (len(words) == 2 and words[0] in ("new", "bytes", "vec", "slice")):
         return bool(_BYTE_TYPES.search(bare)) or opener != "("
     joined = " ".join(words)
-    return bool(re.fullmatch(r"(?:new |unsigned |const |static )*[\w.:!$]+(?: [\w.:!$]+)?", joined)) and bool(
-        _BYTE_TYPES.search(joined)
-    ) and re.search(r"[\[({]", outer) is not None
+    return (
+        bool(re.fullmatch(r"(?:new |unsigned |const |static )*[\w.:!$]+(?: [\w.:!$]+)?", joined))
+        and bool(_BYTE_TYPES.search(joined))
+        and re.search(r"[\[({]", outer) is not None
+    )
 
 
 def _broken(
@@ -544,6 +598,8 @@ def _broken(
 ) -> Pasted | None:
     """An array whose items end in something else: hex without 0x, an ellipsis, damage."""
     tail = clean[end:]
+    if tail[:1] in ('"', "'", "`"):
+        return None  # a string: another reader's
     cut = _ELLIPSIS.match(tail)
     close = max(clean.rfind(mark) for mark in "]})>")
     if cut and count >= 2:
@@ -554,9 +610,9 @@ def _broken(
         if len(words) >= 2 and all(re.fullmatch("[0-9A-Fa-f]{2}", word) for word in words):
             result = read_hex(inner)
             return Pasted(result.data, "array") if result else None
-    if count >= 4 or (byte_type and count >= 2):
-        everything = re.findall(r"[^\s,]+", clean[start:])
-        good = sum(1 for word in everything if _ITEM.fullmatch(word))
+    everything = re.findall(r"[^\s,\]})>;]+", clean[start:])
+    good = sum(1 for word in everything if _ITEM.fullmatch(word))
+    if good >= 4 or (byte_type and good >= 2) or count >= 4:
         if good * 4 >= len(everything) * 3 or (close < start and good == len(everything)):
             if end >= len(clean.rstrip()):
                 raise source.error("pasted-cut", len(clean.rstrip()) - 1, "the array has no closing bracket")
@@ -629,7 +685,7 @@ def _wide_words(source: Source, body: str, start: int, wide: list[str], count: i
 
 def _bytes_of(source: Source, values: list[int], body: str, start: int, sure: bool) -> bytes | None:
     low, high = min(values), max(values)
-    if (0 <= low and high <= 255) or (-128 <= low and high <= 127):
+    if (low >= 0 and high <= 255) or (low >= -128 and high <= 127):
         return bytes(values) if low >= 0 else bytes(value & 255 for value in values)
     wrong = [i for i, value in enumerate(values) if not (-128 <= value <= (127 if low < 0 else 255))]
     # (byte) casts are blanked, so 0xDA beside -1 is legal where hex was written.
@@ -637,7 +693,9 @@ def _bytes_of(source: Source, values: list[int], body: str, start: int, sure: bo
         return bytes(value & 255 for value in values)
     if sure or (len(values) >= 8 and len(wrong) * 4 <= len(values)):
         items = [match.start() for match in _ITEM.finditer(body)]
-        raise source.error("pasted-damaged", start + items[wrong[0]], "this number does not fit a byte beside the others")
+        raise source.error(
+            "pasted-damaged", start + items[wrong[0]], "this number does not fit a byte beside the others"
+        )
     return None
 
 
@@ -654,8 +712,25 @@ def _bare_list(source: Source, clean: str, forced: bool) -> Pasted | None:
 
 # ------------------------------------------------------------------------------------- JSON and YAML
 
-_FIELDS: Final = ("data", "payload", "bytes", "body", "content", "hex", "base64", "value", "buffer", "raw", "message",
-                  "packet", "binary", "$binary", "blob", "request", "response")
+_FIELDS: Final = (
+    "data",
+    "payload",
+    "bytes",
+    "body",
+    "content",
+    "hex",
+    "base64",
+    "value",
+    "buffer",
+    "raw",
+    "message",
+    "packet",
+    "binary",
+    "$binary",
+    "blob",
+    "request",
+    "response",
+)
 
 
 def read_json(source: Source, forced: bool = False) -> Pasted | None:
@@ -724,32 +799,44 @@ def read_yaml(source: Source, forced: bool = False) -> Pasted | None:
         if found:
             indent = len(found[1])
             body = [row] if found[3].strip() else []
-            while row + 1 < len(rows) and (
-                not rows[row + 1].strip() or len(rows[row + 1]) - len(rows[row + 1].lstrip()) > indent
-            ) and not re.match(r"\s*[\w-]+:(?:\s|$)", rows[row + 1]):
+            while (
+                row + 1 < len(rows)
+                and (not rows[row + 1].strip() or len(rows[row + 1]) - len(rows[row + 1].lstrip()) > indent)
+                and not re.match(r"\s*[\w-]+:(?:\s|$)", rows[row + 1])
+            ):
                 row += 1
                 if rows[row].strip():
                     body.append(row)
             blocks.append((row, peer, body))
-        elif re.match(r"\s*(?:-\s+)?[\w-]+:(?:\s.*)?$", line) or not line.strip() or line.lstrip().startswith(("#", "---")):
+        elif (
+            re.match(r"\s*(?:-\s+)?[\w-]+:(?:\s.*)?$", line)
+            or not line.strip()
+            or line.lstrip().startswith(("#", "---"))
+        ):
             match = re.match(r"\s*(?:-\s+)?peer:\s*(\S+)", line)
             peer = match[1] if match else peer
         else:
             if forced or blocks:
-                raise source.error_in(row, 0, "pasted-damaged", "this line does not belong to the YAML around it")
+                raise source.error_in(
+                    row, 0, "pasted-damaged", "this line does not belong to the YAML around it"
+                )
             return None
         row += 1
     if not blocks:
         return None
     if len({peer for _, peer, _ in blocks}) > 1:
-        raise source.error_in(blocks[1][0], 0, "pasted-several", "the text holds both directions of a conversation")
+        raise source.error_in(
+            blocks[1][0], 0, "pasted-several", "the text holds both directions of a conversation"
+        )
     out: list[bytes] = []
     for _, _, body in blocks:
         encoded = "".join(re.sub(r"^.*!!binary\s*", "", rows[index]).strip().strip("\"'") for index in body)
         data = base64_bytes(encoded)
         if data is None:
             at = body[-1] if body else 0
-            raise source.error_in(at, len(rows[at].rstrip()) - 1, "pasted-damaged", "the base64 is not whole here")
+            raise source.error_in(
+                at, len(rows[at].rstrip()) - 1, "pasted-damaged", "the base64 is not whole here"
+            )
         short = [index for index in body[1:-1] if len(rows[index].strip()) != len(rows[body[0]].strip())]
         if short and len(body) > 2:
             raise source.error_in(short[0], 0, "pasted-damaged", "a base64 line of another length")
@@ -777,6 +864,6 @@ def read_labelled(source: Source) -> Pasted | None:
             if error.code == "pasted-ambiguous":
                 raise
             return None
-        if result and len(result.data) >= 4:
+        if result and len(result.data) >= (2 if reader is read_prefixed and "," in rest.text else 4):
             return result
     return None

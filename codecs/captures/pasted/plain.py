@@ -72,7 +72,9 @@ def read_hex(source: Source, forced: bool = False) -> Pasted | None:
     if bad is not None:
         rest = "".join(word for word in words if word != "*")
         if "*" in words and _HEX.fullmatch(rest) and re.search(r"(?m)^\*$", text):
-            raise source.error("pasted-cut", _find(text, "*"), "a `*` row, and no offsets to tell how many rows it is")
+            raise source.error(
+                "pasted-cut", _find(text, "*"), "a `*` row, and no offsets to tell how many rows it is"
+            )
         fits = sum(1 for word in words if len(word) == 2 and _HEX.fullmatch(word))
         digits = sum(1 for word in words if len(word) == 2 and _HEX.fullmatch(word) and not word.isalpha())
         if forced or (len(words) >= 6 and fits * 4 >= len(words) * 3 and digits * 4 >= len(words)):
@@ -93,9 +95,9 @@ def read_hex(source: Source, forced: bool = False) -> Pasted | None:
     if not forced:
         if len(marks) > 1 or ("." in marks and (lengths != {4} or digits_only)):
             return None
-        if marks and lengths == {2} and len(words) == 3 and digits_only:
+        if marks & {":", "-"} and lengths == {2} and len(words) == 3 and digits_only:
             return None  # a time of day or a short date
-        if "-" in marks and (len(lengths) > 1 or digits_only and lengths != {2}):
+        if "-" in marks and (len(lengths) > 1 or (digits_only and lengths != {2})):
             return None  # a date, a telephone number, a UUID
         if all(word.isalpha() for word in words) and not _same_case(words):
             return None
@@ -123,6 +125,10 @@ def _find(text: str, word: str) -> int:
 
 
 def _one_run(source: Source, word: str, forced: bool) -> Pasted | None:
+    if not forced and len(word) >= 8 and set(word) == {"A"}:
+        raise ambiguous(source, 0, "hex", "base64")
+    if not forced and len(word) >= 16 and len(word) % 8 == 0 and set(word) == {"7"}:
+        raise ambiguous(source, 0, "hex", "base32")
     if len(word) % 2 == 0:
         return Pasted(bytes.fromhex(word), "hex")
     if forced or len(word) >= 9 or (len(word) >= 5 and not word.isalpha() and not word.isdigit()):
@@ -132,7 +138,9 @@ def _one_run(source: Source, word: str, forced: bool) -> Pasted | None:
     return None
 
 
-def _many(source: Source, words: list[str], lengths: set[int], digits_only: bool, forced: bool) -> Pasted | None:
+def _many(
+    source: Source, words: list[str], lengths: set[int], digits_only: bool, forced: bool
+) -> Pasted | None:
     text = source.plain
     rows = [len(_SEPARATORS.sub("", line)) for line in text.split("\n")]
     one_a_line = len(words) == sum(1 for row in rows if row)
@@ -141,7 +149,9 @@ def _many(source: Source, words: list[str], lengths: set[int], digits_only: bool
         if forced or any(len(word) == 2 and word[0] == "0" for word in words) or len(odd) == 1:
             if not forced and (len(words) < 6 or digits_only or len(odd) * 4 > len(words)):
                 return None
-            raise source.error("pasted-damaged", _find(text, odd[0]), "a byte of one hex digit among bytes of two")
+            raise source.error(
+                "pasted-damaged", _find(text, odd[0]), "a byte of one hex digit among bytes of two"
+            )
         if digits_only:
             if len(words) < 4:
                 return None
@@ -151,18 +161,22 @@ def _many(source: Source, words: list[str], lengths: set[int], digits_only: bool
         return Pasted(bytes(int(word, 16) for word in words), "hex")
     if odd:
         evens = len(words) - len(odd)
-        if forced or (evens >= 2 and len(odd) == 1 and (max(lengths) >= 16 or len(words) >= 6) and not digits_only):
+        if forced or (
+            evens >= 2 and len(odd) == 1 and (max(lengths) >= 16 or len(words) >= 6) and not digits_only
+        ):
             raise source.error(
                 "pasted-damaged", _find(text, odd[0]), f"an odd number of hex digits: {len(odd[0])}"
             )
         return None
     usual = len(words[0])
     uniform = all(len(word) == usual for word in words[:-1]) and len(words[-1]) <= usual
+    if one_a_line and not forced and usual >= 16 and len(set("".join(words))) == 1 and words[0][0] in "A7":
+        raise ambiguous(source, 0, "hex", "base64" if words[0][0] == "A" else "base32")
     if digits_only and not forced:
         if lengths == {2} and not any(word[0] == "0" for word in words) and not (_marks(text) & {":", "-"}):
             raise ambiguous(source, 0, "hex", "decimal")
-        if not uniform:
-            return None
+        if not uniform or (2 < usual <= 10 and not any(word[0] == "0" for word in words)):
+            return None  # years, ports and other numbers
     if one_a_line and not uniform and len(words) > 2 and usual >= 16:
         row = next(index for index, word in enumerate(words) if len(word) != usual)
         raise source.error(
@@ -174,6 +188,15 @@ def _many(source: Source, words: list[str], lengths: set[int], digits_only: bool
         plain = _marks(text) == set() and len("".join(words)) >= 8
         if not plain or all(word.isalpha() for word in words):
             return None
+    lines = source.lines
+    if (
+        not forced
+        and len(lines) > 1
+        and usual in (4, 8, 16)
+        and all(re.match(r" [0-9a-f]", line) for line in lines)
+    ):
+        # od without offsets prints the numbers of its machine behind one blank.
+        raise ambiguous(source, 0, "hex", f"little-endian words of {usual // 2} bytes")
     bad = _even_rows([row for row in rows if row])
     if bad is not None and not forced:
         index = [index for index, row in enumerate(rows) if row][bad]
@@ -210,7 +233,9 @@ def read_decimal(source: Source, forced: bool = False) -> Pasted | None:
         inside = sum(1 for value in values if -128 <= value <= 255)
         if forced or (len(values) >= 12 and inside * 10 >= len(values) * 9):
             raise source.error(
-                "pasted-damaged", _find(text, words[bad_value]), "this number does not fit a byte beside the others"
+                "pasted-damaged",
+                _find(text, words[bad_value]),
+                "this number does not fit a byte beside the others",
             )
         return None
     padded = any(len(word) > 1 and word[0] == "0" for word in words)
@@ -240,6 +265,10 @@ def read_octal(source: Source, forced: bool = False) -> Pasted | None:
     if all(re.fullmatch("[01][0-7]{5}", word) for word in words):
         if not forced and sum(1 for word in words if word.strip("0")) < 3:
             raise ambiguous(source, 0, "hex", "octal words of two bytes")
+        if not forced and int(words[-1], 8) < 256:
+            raise source.error(
+                "pasted-cut", source.plain.rfind(words[-1]), "without a length the last word may be padded"
+            )
         return Pasted(b"".join(int(word, 8).to_bytes(2, "little") for word in words), "octal")
     if forced:
         bad = next(word for word in words if not re.fullmatch("[0-3][0-7]{2}|[01][0-7]{5}", word))
@@ -295,6 +324,7 @@ def read_prefixed(source: Source, forced: bool = False) -> Pasted | None:
     good = [match for match in matches if match]
     if len(good) < len(words):
         enough = len(words) >= 4 and len(good) * 4 >= len(words) * 3
+        enough = enough or (len(good) == len(words) - 1 >= 2 and bool(_ELLIPSIS.fullmatch(words[-1])))
         if forced or enough:
             bad = words[matches.index(None)]
             at = _find(text, bad)
@@ -372,7 +402,9 @@ def strong_base64(run: str) -> bool:
     runs = re.findall("[a-z]+", bare)
     # Letters of base64 change case all the time: a lower-case run is 1.7 letters long on average.
     letters = sum(map(len, runs))
-    return letters * 3 < len(bare) or (letters < 3 * len(runs) and max(map(len, runs)) < 14)
+    return letters * 3 < len(bare) or (
+        letters < 3 * len(runs) and (len(bare) > 2048 or max(map(len, runs)) < 14)
+    )
 
 
 def read_base64(source: Source, forced: bool = False) -> Pasted | None:
@@ -392,7 +424,11 @@ def read_base64(source: Source, forced: bool = False) -> Pasted | None:
         return Pasted(b"", "base64") if marked and not lines else None
     run = "".join(lines)
     wrapped = len(lines) > 1
-    if wrapped and not marked and (len(lines[0]) < 16 or any(len(line) != len(lines[0]) for line in lines[:-2])):
+    if (
+        wrapped
+        and not marked
+        and (len(lines[0]) < 16 or any(len(line) != len(lines[0]) for line in lines[:-2]))
+    ):
         return None
     if not marked and not strong_base64(run):
         return None
@@ -404,7 +440,9 @@ def read_base64(source: Source, forced: bool = False) -> Pasted | None:
     data = base64_bytes(run)
     if data is None:
         bad = re.search(r"[^A-Za-z0-9+/_=\s-]", body)
-        if marked or wrapped or ("=" in run.rstrip("=")) or (run.endswith("=") and len(run) >= 16 and not bad):
+        if "=" in run.rstrip("=") and not marked:
+            return None
+        if marked or wrapped or (run.endswith("=") and len(run) >= 16 and not bad):
             at = source.plain.find(body) + (bad.start() if bad else max(len(body.rstrip()) - 1, 0))
             raise source.error("pasted-damaged", max(at, 0), "the base64 is not whole here")
         return None
@@ -434,7 +472,9 @@ def read_base32(source: Source, forced: bool = False) -> Pasted | None:
 
     data = codec.b32decode(run)
     if codec.b32encode(data).decode() != run:
-        raise source.error("pasted-damaged", len(source.plain.rstrip()) - 1, "bits are left over in the base32")
+        raise source.error(
+            "pasted-damaged", len(source.plain.rstrip()) - 1, "bits are left over in the base32"
+        )
     return Pasted(data, "base32")
 
 

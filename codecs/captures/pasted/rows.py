@@ -6,6 +6,7 @@ byte order of longer words is the one that agrees with the text column. So the o
 of each row but the last, and where a text column stands it must agree with the bytes beside it.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,13 +24,17 @@ _ROW: Final = re.compile(
     re.X,
 )
 _BORDER: Final = re.compile(r"[\s+|=_\u2500-\u257f-]*")
-_TITLE: Final = re.compile(r"(?i)offset\s*\(?[hd]?\)?|address|bytes|ascii|decoded text|text|hex\w*|0123456789abcdef")
+_TITLE: Final = re.compile(
+    r"(?i)offset\s*\(?[hd]?\)?|address|bytes|ascii|decoded text|text|hex\w*|0123456789abcdef"
+)
 _PACKET: Final = re.compile(
     r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d+ .*"
     r"|(?:Frame|Packet|Reassembled|Decrypted|Uncompressed|De-chunked|Entire|Segment)\b.*:"
     r"|\s*\d+ +\d+\.\d+ +\S+ +(?:→|->) .*"
 )
-_CURL: Final = re.compile(r"(?P<side>=>|<=|==) (?:Send|Recv|Info)\b.*?(?:, (?P<size>\d+) bytes \(0x[0-9a-f]+\))?")
+_CURL: Final = re.compile(
+    r"(?P<side>=>|<=|==) (?:Send|Recv|Info)\b.*?(?:, (?P<size>\d+) bytes \(0x[0-9a-f]+\))?"
+)
 _LABEL: Final = re.compile(r"[^\n]{0,200}?(?:(?P<size>\d+) ?(?:B|bytes)\)?)?:?")
 _WORD: Final = re.compile(r"[^\s|]+")
 _ELLIPSIS: Final = re.compile(r"\s*(?:\.{2,}|…+)\s*")
@@ -56,38 +61,49 @@ def text_fits(text: str, data: bytes) -> bool:
         options.append(bare[1:])
     if bare.endswith("|"):
         options.append(bare[:-1])
-    if bare.startswith("|"):
-        # A framed table may show NUL as a zero.
+    zero = False
+    if "|" in bare:
+        zero = bare.startswith("|")  # a framed table may show NUL as a zero
+        cells = text.rstrip().rstrip("|").split("|")
         options += [
-            "".join("." if c == "0" and i < len(data) and not data[i] else c for i, c in enumerate(option))
-            for option in options
+            "".join(cells[i:]) for i in range(1, min(len(cells), 5)) if not "".join(cells[:i]).strip()
         ]
+        inner = text.lstrip(" |")
+        for size in (len(data), len(data) + 1):
+            if not inner[size:].strip(" |"):
+                options.append(inner[:size])
+    lead = len(data) - len(data.lstrip(b" "))
     for option in options:
-        if _aligned(option, data):
+        if _aligned(option, data, zero):
             return True
-        if len(option) == len(data) + 1 or " " in option or "|" in option:
-            for cut in {8, len(data) // 2} - {0}:
-                if option[cut : cut + 1] in (" ", "|", "┊", "-") and _aligned(
-                    option[:cut] + option[cut + 1 :], data
+        for cut in {8, len(data) // 2} - {0}:
+            # Where blanks in front are gone, the gap between the halves is nearer.
+            for place in range(cut, cut - min(lead, 8) - 1, -1):
+                if option[place : place + 1] in (" ", "|", "-") and _aligned(
+                    option[:place] + option[place + 1 :], data, zero
                 ):
                     return True
     return False
 
 
-def _aligned(text: str, data: bytes) -> bool:
+def _aligned(text: str, data: bytes, zero: bool = False) -> bool:
+    if len(text) > len(data):
+        text = text.rstrip()
+        if len(text) > len(data):
+            text = text.lstrip()
+    if text != text.strip() and _aligned(text.strip(), data, zero):
+        return True
     size, room = len(text), len(data)
     if size > room:
-        if text[:room].strip() and not text[room:].strip():
-            text = text[:room]
-            size = room
-        else:
-            return False
+        return False
     # Ends that are missing were blanks: spaces, or any filler of a writer who fills with blanks.
     gone = _blank if "." not in text else _space
     for lead in range(room - size + 1):
-        if all(map(_shows, text, data[lead : lead + size])) and all(map(gone, data[:lead] + data[lead + size :])):
+        if all(map(_shows, text, data[lead : lead + size], [zero] * size)) and all(
+            map(gone, data[:lead] + data[lead + size :])
+        ):
             return True
-        if not gone(data[lead]) or lead >= 64:
+        if lead >= 64 or lead == room or not gone(data[lead]):
             return False
     return False
 
@@ -100,12 +116,12 @@ def _space(byte: int) -> bool:
     return byte == 0x20
 
 
-def _shows(char: str, byte: int) -> bool:
+def _shows(char: str, byte: int, zero: bool) -> bool:
     if 0x21 <= byte < 0x7F:
         return char == chr(byte)
     if byte == 0x20:
         return char in " ._\u00b7\u2423"
-    return char in " .?_" or not char.isascii()
+    return char in " .?_" or not char.isascii() or (zero and char == "0" and not byte)
 
 
 def _loose(text: str, data: bytes) -> bool:
@@ -133,13 +149,22 @@ class _Kind:
 def _hex_kind(width: int) -> _Kind:
     size = width // 2
     # A last word may be shorter; a 0x may stand before each.
-    word = re.compile(rf"(?:0[xX])?[0-9A-Fa-f]{{2,{width}}}(?![0-9A-Za-z])" if size > 1 else
-                      r"(?:0[xX])?[0-9A-Fa-f]{2}(?![0-9A-Za-z])")
-    return _Kind(f"hex words of {size} bytes" if size > 1 else "hex", size, word, lambda s: int(s, 16), False, width)
+    word = re.compile(
+        rf"(?:0[xX])?[0-9A-Fa-f]{{2,{width}}}(?![0-9A-Za-z])"
+        if size > 1
+        else r"(?:0[xX])?[0-9A-Fa-f]{2}(?![0-9A-Za-z])"
+    )
+    return _Kind(
+        f"hex words of {size} bytes" if size > 1 else "hex", size, word, lambda s: int(s, 16), False, width
+    )
 
 
-def _number_kind(name: str, size: int, word: str, radix: int, fields: tuple[int, ...], signed: bool = False) -> _Kind:
-    return _Kind(name, size, re.compile(word + r"(?![0-9A-Za-z])"), lambda s: int(s, radix), signed, 0, fields)
+def _number_kind(
+    name: str, size: int, word: str, radix: int, fields: tuple[int, ...], signed: bool = False
+) -> _Kind:
+    return _Kind(
+        name, size, re.compile(word + r"(?![0-9A-Za-z])"), lambda s: int(s, radix), signed, 0, fields
+    )
 
 
 _PLAIN: Final = "(?:0(?![0-9])|[1-9][0-9]"  # decimal numbers come without zeros in front
@@ -163,8 +188,41 @@ _NAMED: Final = {
     **{
         name: value
         for value, name in enumerate(
-            "nul soh stx etx eot enq ack bel bs ht nl vt ff cr so si dle dc1 dc2 dc3 dc4 nak syn etb can em sub esc "
-            "fs gs rs us sp".split()
+            [
+                "nul",
+                "soh",
+                "stx",
+                "etx",
+                "eot",
+                "enq",
+                "ack",
+                "bel",
+                "bs",
+                "ht",
+                "nl",
+                "vt",
+                "ff",
+                "cr",
+                "so",
+                "si",
+                "dle",
+                "dc1",
+                "dc2",
+                "dc3",
+                "dc4",
+                "nak",
+                "syn",
+                "etb",
+                "can",
+                "em",
+                "sub",
+                "esc",
+                "fs",
+                "gs",
+                "rs",
+                "us",
+                "sp",
+            ]
         )
     },
     "del": 127,
@@ -253,13 +311,27 @@ def _row_of(index: int, line: str) -> _Row | None:
     mark, gap, body, offset = match["mark"] or "", match["gap"], match["body"].rstrip(), match["offset"]
     if body and not gap:
         return None
-    if not mark and (len(offset) < 4 or (len(offset) % 2 and len(offset) not in (7, 9, 11, 13))):
+    framed = "|" in line[: match.start("offset")] and len(offset) >= 4
+    if (
+        not mark
+        and not framed
+        and (len(offset) < 4 or (len(offset) % 2 and len(offset) not in (7, 9, 11, 13)))
+    ):
         return None
     high = match["high"] if match["join"] == "`" else ""
-    if line[: match.start("offset")].find("|") >= 0 and mark == "|":
+    if framed and mark in ("", "|"):
         mark = "||"  # a framed table
-    return _Row(index, offset, high or "", mark, bool(match["zero"]), len(gap), body, match.start("body"),
-                len(match["indent"].expandtabs(4)))
+    return _Row(
+        index,
+        offset,
+        high or "",
+        mark,
+        bool(match["zero"]),
+        len(gap.replace("\t", "  ")),
+        body,
+        match.start("body"),
+        len(match["indent"].expandtabs(4)),
+    )
 
 
 def _header(line: str) -> bool:
@@ -274,7 +346,11 @@ def _header(line: str) -> bool:
             continue
         if len(numbers) >= 4 and all(n == i % 16 or n == i for i, n in enumerate(numbers)):
             return True
-        if len(numbers) >= 2 and numbers[0] == 0 and len({b - a for a, b in zip(numbers, numbers[1:])}) == 1:
+        if (
+            len(numbers) >= 2
+            and numbers[0] == 0
+            and len({b - a for a, b in itertools.pairwise(numbers)}) == 1
+        ):
             return True
     return False
 
@@ -290,17 +366,21 @@ class _Part:
     claimed_at: int = 0
 
 
-def _claims(rows: list[_Row], others: int) -> bool:
-    """Whether rows of this shape make the text a dump, sound or not."""
+def _claims(rows: list[_Row], others: int, star: bool) -> bool:
+    """Whether rows of this shape make the text a dump, sound or not; `star`: repeated rows among them."""
     full = [row for row in rows if row.body]
     if not full:
         # Nothing but blanks: characters in cells (od -c).
         return len(rows) >= 2 and not others and _zero(rows[0]) and len(rows[0].offset) in (6, 7)
     if others > len(rows):
         return False
+    if star and len(rows) > 1 and not others:
+        return True
     if len(rows) == 1:
         row = rows[0]
-        if row.mark == ":" and len(row.offset) >= 8 and row.offset.endswith("0"):
+        if row.high or (row.mark == ":" and len(row.offset) >= 8 and row.offset.endswith("0")):
+            return True
+        if row.zero and row.mark == ":" and len(row.offset) >= 5 and row.body.startswith("0x"):
             return True
         return bool(set(row.offset) == {"0"} and (row.mark or row.gap >= 2 or row.zero or _tight(row)))
     for radix in (16, 8, 10):
@@ -308,7 +388,7 @@ def _claims(rows: list[_Row], others: int) -> bool:
             places = [row.at(radix) for row in rows]
         except ValueError:
             continue
-        steps = [b - a for a, b in zip(places, places[1:])]
+        steps = [b - a for a, b in itertools.pairwise(places)]
         good = sorted(step for step in steps if 0 < step <= 4096)
         if good:
             usual = good[len(good) // 2]
@@ -335,7 +415,11 @@ def _split(source: Source) -> list[_Part] | None:
         row = _row_of(index, line)
         first = row.body.split(None, 1)[0] if row and row.body else ""
         packet = bool(_PACKET.fullmatch(line))
-        if row and not packet and (not first or (_looks_word(first) or row.mark == "" and len(row.offset) in (6, 7))):
+        if (
+            row
+            and not packet
+            and (not first or (_looks_word(first) or (row.mark == "" and len(row.offset) in (6, 7))))
+        ):
             rows.append(row)
         elif not line.strip():
             kinds[index] = "blank"
@@ -359,11 +443,13 @@ def _split(source: Source) -> list[_Part] | None:
         if label.endswith((":", "B", "bytes", "{")) and len(label) < 200:
             kinds.update(dict.fromkeys(others, "label"))
             others = []
-    if not _claims(rows, len(others)):
+    if not _claims(rows, len(others), "star" in kinds.values()):
         return None
     if others:
         row_near = others[0]
-        raise source.error_in(row_near, 0, "pasted-damaged", "this line does not belong to the dump around it")
+        raise source.error_in(
+            row_near, 0, "pasted-damaged", "this line does not belong to the dump around it"
+        )
     return _parts(source, lines, rows, kinds, curl)
 
 
@@ -423,7 +509,9 @@ def _parts(
             star = False
         part.rows.append(row)
     if star:
-        raise source.error_in(len(lines) - 1, 0, "pasted-cut", "repeated rows (`*`) with no offset after them")
+        raise source.error_in(
+            len(lines) - 1, 0, "pasted-cut", "repeated rows (`*`) with no offset after them"
+        )
     return parts
 
 
@@ -444,14 +532,16 @@ class _Dump:
         self.rows = part.rows
         self.weak = all(not row.mark and not row.zero and row.gap == 1 for row in self.rows)
 
-    def error(self, row: _Row, index: int, text: str, head: bytes = b"", code: str = "pasted-damaged") -> PastedError:
+    def error(
+        self, row: _Row, index: int, text: str, head: bytes = b"", code: str = "pasted-damaged"
+    ) -> PastedError:
         return self.source.error_in(row.index, index, code, text, head)
 
     def read(self) -> tuple[bytes, str] | None:
         """Octets and form name; None if only the shape of the rows was alike."""
         body_rows = [row for row in self.rows if row.body]
         if not body_rows:
-            return self._cells_quiet()
+            return self._cells_or_none()
         for row in self.rows[:-1]:
             if not row.body:
                 cells = self._cells_quiet()
@@ -515,6 +605,8 @@ class _Dump:
                 continue
             if not kind.width and any(not row or not _value_ok(kind, row) for row in words[:3]):
                 continue
+            if not kind.width and not self._prints_numbers(kind):
+                continue
             if not self._in_fields(kind, words):
                 continue
             for radix in self._radices(kind):
@@ -531,9 +623,11 @@ class _Dump:
                         else len(words[i]) * kind.size
                     )
                     last = i + 2 == len(self.rows) and not self.rows[-1].body
-                    if room == step or (last and room - kind.size < step <= room):
-                        score += 3
-                    elif room > step > 0 and self._row_text(self.rows[i], kind, words[i], step):
+                    if (
+                        room == step
+                        or (last and room - kind.size < step <= room)
+                        or (room > step > 0 and self._row_text(self.rows[i], kind, words[i], step))
+                    ):
                         score += 3
                 results.append((score, kind, radix))
         results.sort(key=lambda result: -result[0])
@@ -551,6 +645,17 @@ class _Dump:
             return (16, 10)
         # Seven digits are od's octal or decimal, or hexdump's hex, which prints no bytes but octal ones.
         return (8, 10) if kind.size == 1 and kind.name != "octal" else (16, 8, 10)
+
+    def _prints_numbers(self, kind: _Kind) -> bool:
+        """Whether rows of this look may hold other numbers than hex: those of od, hexdump, gdb; bits."""
+        first = self.rows[0]
+        if kind.name == "binary digits":
+            return first.mark == ":"
+        return (
+            (not first.mark and len(first.offset) in (6, 7))
+            or "\t" in first.body
+            or (first.zero and first.mark == ":" and not re.match("[0-9A-Fa-f]{4}", first.body))
+        )
 
     def _in_fields(self, kind: _Kind, words: list[list[tuple[str, int, int]]]) -> bool:
         """Whether the numbers end at equal distances, each in the field that its kind needs."""
@@ -596,9 +701,7 @@ class _Dump:
         if used is None:
             return False
         rest = row.body[words[used - 1][2] :]
-        return any(
-            text_fits(rest, _octets(kind, words[:used], little)[:size]) for little in (False, True)
-        )
+        return any(text_fits(rest, _octets(kind, words[:used], little)[:size]) for little in (False, True))
 
     def _octets(self, kind: _Kind, radix: int) -> tuple[bytes, str]:
         """The octets under one kind and radix, and the name of the byte order where it matters."""
@@ -610,7 +713,9 @@ class _Dump:
             raise self.error(bad, 0, "an offset unlike the others") from None
         if places[0] and places[0] < 0x1000 and not self.forced and not self._address():
             raise self.error(
-                rows[0], 0, f"the dump begins at offset {rows[0].offset}: the rows before it are missing",
+                rows[0],
+                0,
+                f"the dump begins at offset {rows[0].offset}: the rows before it are missing",
                 code="pasted-cut",
             )
         orders = [False] if kind.size == 1 else [False, True]
@@ -636,19 +741,21 @@ class _Dump:
         if len(results) == 2 and results[0][2] != results[1][2]:
             results = [result for result in results if result[2]]  # a text column that agrees decides
         if len(results) == 2 and results[0][0] != results[1][0]:
-            little = self._order(kind)
-            if little is None:
+            order = self._order(kind)
+            if order is None:
                 raise ambiguous(
                     self.source, self.source_offset(rows[0]), "big-endian words", "little-endian words"
                 )
-            results = [results[int(little)]]
+            results = [results[int(order)]]
         data, little, _ = results[0]
         return data, ", little-endian" if little and kind.size > 1 else ""
 
     def _address(self) -> bool:
         """Offsets that are addresses of memory, as debuggers print them."""
         first = self.rows[0]
-        return bool(first.high) or any("<" in self.source.lines[row.index][: row.start] for row in self.rows[:1])
+        return bool(first.high) or any(
+            "<" in self.source.lines[row.index][: row.start] for row in self.rows[:1]
+        )
 
     def _order(self, kind: _Kind) -> bool | None:
         """Byte order of hex words by the layout alone: True little, False big, None unknown."""
@@ -658,9 +765,7 @@ class _Dump:
             # A short last word stands on the left in byte order, on the right in a number.
             start = last.start + words[-1][1]
             columns = [first.start + word[1] for word in _words(first.body, kind)]
-            if start in columns or (last is first and len(words) > 1):
-                return False
-            return True
+            return not (start in columns or (last is first and len(words) > 1))
         if first.body[:2] in ("0x", "0X"):
             return True
         if first.mark:
@@ -702,6 +807,8 @@ class _Dump:
                 size = places[number + 1] - places[number]
             elif number + 1 in stars:
                 size = usual or -1
+            elif self.part.claimed - total > 0 and kind.size == 1:
+                size = self.part.claimed - total
             if size == fast_size and fast_end > 0 and kind.size == 1 and kind.width:
                 quick = _quick(row.body, fast_end, size)
                 if quick is not None:
@@ -724,15 +831,25 @@ class _Dump:
         data = b"".join(out)
         if self.part.claimed >= 0 and self.part.claimed != len(data) and kind.size == 1:
             raise self.source.error_in(
-                self.part.claimed_at, 0, "pasted-damaged",
+                self.part.claimed_at,
+                0,
+                "pasted-damaged",
                 f"this line says {self.part.claimed} bytes and the dump holds {len(data)}",
             )
-        if rows[-1].body and little and kind.size > 1 and not texts and not self.forced and data.endswith(b"\0"):
+        if (
+            rows[-1].body
+            and little
+            and kind.size > 1
+            and not texts
+            and not self.forced
+            and data.endswith(b"\0")
+        ):
             last = rows[-1]
             words = _words(last.body, kind)
             if not rows[0].mark and len(words[-1][0]) == kind.width:
                 raise self.error(
-                    last, len(self.source.lines[last.index].rstrip()) - 1,
+                    last,
+                    len(self.source.lines[last.index].rstrip()) - 1,
                     "the closing line with the length is missing: the last word may be padded",
                     code="pasted-cut",
                 )
@@ -753,8 +870,9 @@ class _Dump:
                 found = len(_octets(kind, words, little))
                 if found < size:
                     raise self.error(
-                        row, row.start + end,
-                        f"{found} bytes can be read in this row where the offsets say {size}",
+                        row,
+                        row.start + end,
+                        f"{found} bytes can be read in this row where the dump says {size}",
                     )
                 raise self.error(row, row.start + end, f"the offsets say {size} bytes for this row")
             data = _octets(kind, words[:used], little)
@@ -776,7 +894,12 @@ class _Dump:
                 plain = (data, end, False)
                 if not texts:
                     continue
-            if rest.strip() and re.match(r"[|>]|  |\t| [|>]", rest) and text_fits(rest, data):
+            apart = re.match(r"[|>]|  |\t| [|>]", rest)
+            if (
+                rest.strip()
+                and (apart or ((texts or used >= 8) and rest[0] == " "))
+                and text_fits(rest, data)
+            ):
                 return data, end, True
         if plain is not None and (not texts or all(map(_blank, plain[0]))):
             return plain
@@ -786,7 +909,8 @@ class _Dump:
         if _ELLIPSIS.match(rest) and not texts:
             raise self.error(row, row.start + at, "the row leaves bytes out here", code="pasted-cut")
         raise self.error(
-            row, row.start + min(at, max(len(row.body) - 1, 0)),
+            row,
+            row.start + min(at, max(len(row.body) - 1, 0)),
             "this does not agree with the bytes of the row" if rest else "the text column is missing here",
         )
 
@@ -822,17 +946,16 @@ class _Dump:
             return None
         heads = [len(lines[row.index]) - len(lines[row.index].lstrip()) + len(row.offset) for row in rows]
         if self._names():
-            raise self.error(rows[0], 0, "named characters (od -a) leave the top bit of each byte out",
-                             code="pasted-cut")
+            raise self.error(
+                rows[0], 0, "named characters (od -a) leave the top bit of each byte out", code="pasted-cut"
+            )
         # Blanks at the ends of the lines are bytes here; only where none fits are they taken for lost.
         for exact in (True, False):
-            found = {
-                data
-                for radix in (8, 16, 10)
-                if (data := self._cells(radix, heads, exact)) is not None
-            }
+            found = {data for radix in (8, 16, 10) if (data := self._cells(radix, heads, exact)) is not None}
             if len(found) > 1:
-                raise ambiguous(self.source, self.source_offset(rows[0]), "characters at octal offsets", "others")
+                raise ambiguous(
+                    self.source, self.source_offset(rows[0]), "characters at octal offsets", "others"
+                )
             if found:
                 return found.pop(), "dump"
         if self._look_like_cells():
@@ -901,10 +1024,16 @@ class _Dump:
                 except ValueError:
                     break
                 head = lines[row.index].find(row.offset) + len(row.offset)
-                if number + 1 not in self.part.stars and 0 <= size <= 256 and _cell_bytes(lines[row.index][head:], size, False) is None:
+                if (
+                    number + 1 not in self.part.stars
+                    and 0 <= size <= 256
+                    and _cell_bytes(lines[row.index][head:], size, False) is None
+                ):
                     if number == 0 and radix == 8 and size != 16:
                         break
-                    raise self.error(row, head, f"the characters of this row are not the {size} bytes of the offsets")
+                    raise self.error(
+                        row, head, f"the characters of this row are not the {size} bytes of the offsets"
+                    )
         raise self.error(self.rows[0], 0, "the offsets and the characters do not agree")
 
 
@@ -984,7 +1113,9 @@ def read_rows(source: Source, forced: str = "") -> Pasted | None:
     if len(sides) > 1:
         other = next(part for part in parts if part.side != parts[0].side)
         raise source.error_in(
-            other.rows[0].index, 0, "pasted-several",
+            other.rows[0].index,
+            0,
+            "pasted-several",
             "the text holds both directions of a conversation: choose the form `client` or `server`",
         )
     if len(parts) > 1 and not parts[0].side:
@@ -1008,7 +1139,7 @@ _PAIR: Final = re.compile(r"[0-9A-Fa-f]{2}(?![^\s-])")
 def read_text_column(source: Source, forced: bool = False) -> Pasted | None:
     """Hex pairs without offsets, each line with its bytes as text behind them."""
     lines = [(index, line) for index, line in enumerate(source.plain.split("\n")) if line.strip()]
-    if not lines or len(lines) > 1 and not _PAIR.match(lines[0][1].strip()):
+    if not lines or (len(lines) > 1 and not _PAIR.match(lines[0][1].strip())):
         return None
     kind = _hex_kind(2)
     strict = _columns(lines, kind, text_fits)
@@ -1034,7 +1165,9 @@ def _columns(
     shown = framed = 0
     for _, line in lines:
         body = line.strip()
-        words = _words(body, kind)
+        words = _words(body, kind, 257)
+        if len(words) > 256:
+            return None  # no tool prints lines so long
         for used in range(len(words), 0, -1):
             rest = body[words[used - 1][2] :]
             data = _octets(kind, words[:used], False)

@@ -41,14 +41,25 @@ _ANSI: Final = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x
 _ZERO_WIDTH: Final = re.compile("[\u200b\u200c\u200d\u200e\u200f\u2060\ufeff]")
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _QUOTE: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
-_COMMENT: Final = re.compile(r"[ \t]*(?://+|#+|--|;+|\*(?=[ \t]+\S))[ \t]?")
+_COMMENT: Final = re.compile(r"[ \t]*(?://+|#+|--|;+|\*(?=[ \t]+\S))[ \t]")
 _FENCE: Final = re.compile(r"[ \t]*(?:```+|~~~+)[ \t]*[\w+.-]*[ \t]*")
 
 # Look-alikes that text processors and Chinese keyboards put in place of ASCII, one character each.
 _PLAIN: Final[dict[int, str]] = (
     {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
     | dict.fromkeys(
-        [0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000, *range(0x3008, 0x3012), 0x3014, 0x3015], " "
+        [
+            0xA0,
+            0x1680,
+            *range(0x2000, 0x200B),
+            0x202F,
+            0x205F,
+            0x3000,
+            *range(0x3008, 0x3012),
+            0x3014,
+            0x3015,
+        ],
+        " ",
     )
     | dict.fromkeys([0x2502, 0x250A, 0x2503, 0x2551, 0xA6], "|")
     | dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212], "-")
@@ -81,6 +92,8 @@ class Source:
 
     def place_in(self, row: int, index: int) -> tuple[int, int]:
         """Line and column, 1-based, of character `index` of `lines[row]`."""
+        if not self.lines:
+            return 1, 1
         original = self.original[self.where[row]]
         index += self.column[row]
         if "\x1b" in original or not original.isascii():
@@ -99,9 +112,7 @@ class Source:
 
     def part(self, first: int, last: int) -> "Source":
         """Lines first to last (excluded) as a source of their own."""
-        return Source(
-            self.lines[first:last], self.where[first:last], self.column[first:last], self.original
-        )
+        return Source(self.lines[first:last], self.where[first:last], self.column[first:last], self.original)
 
     def sub(self, start: int, end: int) -> "Source":
         """Characters start to end (excluded) of `text` as a source of their own."""

@@ -1,0 +1,745 @@
+"""Pasted text becomes bytes: every form rendered here and read back, real samples, real tools, damage."""
+
+import base64
+import contextlib
+import json
+import pickle
+import random
+import re
+import shutil
+import string
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wirelens.codecs.captures.pasted import FORMS, PastedError, pasted
+from wirelens.codecs.codes import CODES
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+FORMS_FOLDER = SHARED / "captures" / "forms"
+CASES = SHARED / "cases"
+
+# ----------------------------------------------------------------------------------------- renderers
+# Each takes octets and gives the text that a tool would print for them.
+
+
+def dots(data: bytes, filler: str = ".") -> str:
+    return "".join(chr(b) if 0x20 <= b < 0x7F else filler for b in data)
+
+
+def rows(data: bytes, size: int = 16) -> list[tuple[int, bytes]]:
+    return [(at, data[at : at + size]) for at in range(0, len(data), size)]
+
+
+def spaced(data: bytes, sep: str = " ", group: int = 1) -> str:
+    text = data.hex()
+    return sep.join(text[i : i + 2 * group] for i in range(0, len(text), 2 * group))
+
+
+def canonical(data: bytes) -> str:
+    out = []
+    for at, row in rows(data):
+        halves = f"{spaced(row[:8]):23}  {spaced(row[8:]):23}"
+        out.append(f"{at:08x}  {halves}  |{dots(row)}|")
+    return "\n".join([*out, f"{len(data):08x}"]) + "\n"
+
+
+def go_dump(data: bytes) -> str:
+    return canonical(data).rsplit("\n", 2)[0] + "\n"
+
+
+def xxd(data: bytes, group: int = 2, size: int = 16) -> str:
+    width = size * 2 + -(-size // group) - 1
+    return (
+        "\n".join(f"{at:08x}: {spaced(row, ' ', group):{width}}  {dots(row)}" for at, row in rows(data, size))
+        + "\n"
+    )
+
+
+def xxd_bits(data: bytes) -> str:
+    return "\n".join(
+        f"{at:08x}: {' '.join(f'{b:08b}' for b in row):53}  {dots(row)}" for at, row in rows(data, 6)
+    )
+
+
+def hexdump(data: bytes) -> str:
+    out = []
+    for at, row in rows(data):
+        padded = row + bytes(len(row) % 2)
+        out.append(f"{at:07x} " + " ".join(padded[i : i + 2][::-1].hex() for i in range(0, len(padded), 2)))
+    return "\n".join([*out, f"{len(data):07x}"]) + "\n"
+
+
+def od_octal(data: bytes) -> str:
+    out = []
+    for at, row in rows(data):
+        padded = row + bytes(len(row) % 2)
+        words = [int.from_bytes(padded[i : i + 2], "little") for i in range(0, len(padded), 2)]
+        out.append(f"{at:07o} " + " ".join(f"{w:06o}" for w in words))
+    return "\n".join([*out, f"{len(data):07o}"]) + "\n"
+
+
+def od_x1(data: bytes) -> str:
+    out = [f"{at:07o} {spaced(row)}" for at, row in rows(data)]
+    return "\n".join([*out, f"{len(data):07o}"]) + "\n"
+
+
+def od_x1z(data: bytes) -> str:
+    out = [f"{at:06x} {spaced(row):47}  >{dots(row)}<" for at, row in rows(data)]
+    return "\n".join([*out, f"{len(data):06x}"]) + "\n"
+
+
+def od_decimal_offsets(data: bytes) -> str:
+    out = [f"{at:07d} {spaced(row):47}  >{dots(row)}<" for at, row in rows(data)]
+    return "\n".join([*out, f"{len(data):07d}"]) + "\n"
+
+
+def tcpdump(data: bytes) -> str:
+    head = (
+        "12:00:00.000001 IP 10.0.0.1.5000 > 10.0.0.2.20880: Flags [P.], seq 1:18, ack 1, win 64, length 17\n"
+    )
+    return head + "".join(f"\t0x{at:04x}:  {spaced(row, ' ', 2):39}  {dots(row)}\n" for at, row in rows(data))
+
+
+def tcpdump_x(data: bytes) -> str:
+    return "".join(f"\t0x{at:04x}:  {spaced(row, ' ', 2)}\n" for at, row in rows(data))
+
+
+def wireshark(data: bytes) -> str:
+    return "".join(f"{at:04x}   {spaced(row):47}   {dots(row)}\n" for at, row in rows(data))
+
+
+def wireshark_bare(data: bytes) -> str:
+    return "".join(f"{at:04x}   {spaced(row)}\n" for at, row in rows(data))
+
+
+def follow(data: bytes) -> str:
+    return "".join(
+        f"{at:08X}  {spaced(row[:8]):23}  {spaced(row[8:]):23}   {dots(row[:8])} {dots(row[8:])}".rstrip()
+        + "\n"
+        for at, row in rows(data)
+    )
+
+
+def tshark(data: bytes) -> str:
+    return "".join(f"{at:04x}  {spaced(row):47}   {dots(row)}\n" for at, row in rows(data))
+
+
+def netty(data: bytes) -> str:
+    line = "+--------+-------------------------------------------------+----------------+\n"
+    head = (
+        " " * 9 + "+" + "-" * 49 + "+\n" + " " * 9 + "|  0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f |\n"
+    )
+    body = "".join(f"|{at:08x}| {spaced(row):47} |{dots(row):16}|\n" for at, row in rows(data))
+    return f"[id: 0x1] READ: {len(data)}B\n" + head + line + body + line
+
+
+def powershell(data: bytes) -> str:
+    head = "\n\n           00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F\n\n"
+    return head + "".join(f"{at:08X}   {spaced(row).upper():47}  {dots(row)}\n" for at, row in rows(data))
+
+
+def hxd(data: bytes) -> str:
+    head = "Offset(h) 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F\n\n"
+    return head + "".join(f"{at:08X}  {spaced(row).upper():47}  {dots(row)}\n" for at, row in rows(data))
+
+
+def hexyl(data: bytes) -> str:
+    edge = "─" * 25
+    out = [f"┌────────┬{edge}┬{edge}┬────────┬────────┐"]
+    for at, row in rows(data):
+        text = "".join(
+            chr(b) if 0x21 <= b < 0x7F else " " if b == 0x20 else "0" if not b else "×" for b in row
+        )
+        out.append(f"│{at:08x}│ {spaced(row[:8]):23} ┊ {spaced(row[8:]):23} │{text[:8]:8}┊{text[8:]:8}│")
+    return "\n".join([*out, f"└────────┴{edge}┴{edge}┴────────┴────────┘"])
+
+
+def windbg(data: bytes) -> str:
+    out = []
+    for at, row in rows(data):
+        joined = spaced(row[:8]) + ("-" + spaced(row[8:]) if len(row) > 8 else "")
+        out.append(f"00000000`{0x12FF40 + at:08x}  {joined:47}  {dots(row)}")
+    return "\n".join(out)
+
+
+def gdb_bytes(data: bytes) -> str:
+    base = 0x7FFE1000
+    return "\n".join(
+        f"0x{base + at:x}:\t" + "\t".join(f"0x{b:02x}" for b in row) for at, row in rows(data, 8)
+    )
+
+
+def gdb_symbol(data: bytes) -> str:
+    base = 0x601040
+    return "\n".join(
+        f"0x{base + at:x} <buffer+{at}>:\t" + "\t".join(f"0x{b:02x}" for b in row)
+        for at, row in rows(data, 8)
+    )
+
+
+def curl(data: bytes) -> str:
+    head = f"=> Send data, {len(data)} bytes (0x{len(data):x})\n"
+    return head + "".join(f"{at:04x}: {spaced(row):47} {dots(row)}\n" for at, row in rows(data))
+
+
+def certutil(data: bytes) -> str:
+    return "".join(
+        f"{at:04x}\t{spaced(row[:8])}  {spaced(row[8:])}".rstrip().ljust(54) + f"   {dots(row)}\n"
+        for at, row in rows(data)
+    )
+
+
+def strace_write(data: bytes) -> str:
+    return "".join(
+        f" | {at:05x}  {spaced(row[:8]):23}  {spaced(row[8:]):23}  {dots(row):16} |\n"
+        for at, row in rows(data)
+    )
+
+
+def c_escapes(data: bytes) -> str:
+    named = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
+    return '"' + "".join(named.get(b) or (chr(b) if 0x20 <= b < 0x7F else f"\\x{b:02x}") for b in data) + '"'
+
+
+def c_array(data: bytes) -> str:
+    lines = ["  " + ", ".join(f"0x{b:02x}" for b in row) for _, row in rows(data, 12)]
+    return (
+        "unsigned char data[] = {\n"
+        + ",\n".join(lines)
+        + "\n};\nunsigned int data_len = "
+        + f"{len(data)};\n"
+    )
+
+
+def signed(data: bytes) -> str:
+    return ", ".join(str(b - 256 if b > 127 else b) for b in data)
+
+
+def wrapped(text: str, width: int) -> str:
+    return "\n".join(text[i : i + width] for i in range(0, len(text), width))
+
+
+def uuencoded(data: bytes) -> str:
+    import binascii
+
+    body = "".join(binascii.b2a_uu(row, backtick=True).decode() for _, row in rows(data, 45))
+    return "begin 644 payload\n" + body + "`\nend\n"
+
+
+def yaml_binary(data: bytes) -> str:
+    body = "\n".join("      " + line for line in wrapped(base64.b64encode(data).decode(), 76).split("\n"))
+    return f"packets:\n  - packet: 4\n    peer: 0\n    timestamp: 1.5\n    data: !!binary |\n{body}\n"
+
+
+def octals(data: bytes) -> str:
+    return "".join(f"\\{b:03o}" for b in data)
+
+
+def inspected(data: bytes) -> str:
+    return f"<Buffer {spaced(data)}>"
+
+
+DUMPS: dict[str, Callable[[bytes], str]] = {
+    "hexdump -C": canonical,
+    "go hex.Dump": go_dump,
+    "xxd": xxd,
+    "xxd -g1": lambda data: xxd(data, 1),
+    "xxd -c 8": lambda data: xxd(data, 2, 8),
+    "xxd -b": xxd_bits,
+    "od -Ax -tx1z": od_x1z,
+    "od -Ad -tx1z": od_decimal_offsets,
+    "tcpdump -X": tcpdump,
+    "tcpdump -x": tcpdump_x,
+    "wireshark": wireshark,
+    "wireshark without text": wireshark_bare,
+    "follow": follow,
+    "tshark": tshark,
+    "netty": netty,
+    "powershell": powershell,
+    "hxd": hxd,
+    "hexyl": hexyl,
+    "windbg": windbg,
+    "gdb bytes": gdb_bytes,
+    "gdb symbols": gdb_symbol,
+    "curl": curl,
+    "certutil": certutil,
+    "strace -e write": strace_write,
+}
+WORD_DUMPS: dict[str, Callable[[bytes], str]] = {"hexdump": hexdump, "od": od_octal, "od -tx1": od_x1}
+LITERALS: dict[str, Callable[[bytes], str]] = {
+    "xxd -i": c_array,
+    "c array": lambda data: "{ " + ", ".join(f"0x{b:02X}" for b in data) + " }",
+    "go": lambda data: "[]byte{\n\t" + ", ".join(f"0x{b:02x}" for b in data) + ",\n}",
+    "go %#v": lambda data: "[]byte{" + ", ".join(f"0x{b:x}" for b in data) + "}",
+    "java toString": lambda data: f"[{signed(data)}]",
+    "java new": lambda data: f"byte[] b = new byte[]{{{signed(data)}}};",
+    "java casts": lambda data: "new byte[] {" + ", ".join(f"(byte) 0x{b:02x}" for b in data) + "}",
+    "kotlin": lambda data: f"byteArrayOf({signed(data)})",
+    "csharp": lambda data: (
+        f"byte[] x = new byte[{len(data)}] {{ " + ", ".join(f"0x{b:02X}" for b in data) + " };"
+    ),
+    "rust": lambda data: (
+        "&[" + ", ".join(f"b'{chr(b)}'" if chr(b).isalnum() and b < 128 else f"0x{b:02x}" for b in data) + "]"
+    ),
+    "rust vec": lambda data: "vec![" + ", ".join(f"{b}u8" for b in data) + "]",
+    "python list": lambda data: str(list(data)),
+    "python bytes()": lambda data: f"bytes({list(data)})",
+    "js array": lambda data: f"const x = new Uint8Array({list(data)});",
+    "js inspect": lambda data: f"Uint8Array({len(data)}) [\n  " + ", ".join(map(str, data)) + "\n]",
+    "erlang": lambda data: "<<" + ",".join(map(str, data)) + ">>",
+    "buffer": inspected,
+    "buffer json": lambda data: json.dumps({"type": "Buffer", "data": list(data)}),
+    "buffer from": lambda data: f"Buffer.from('{data.hex()}', 'hex')",
+    "fromhex": lambda data: f'bytes.fromhex("{spaced(data)}")',
+    "template": lambda data: "{{hex_decode('" + data.hex() + "')}}",
+    "mysql": lambda data: f"x'{data.hex()}'",
+    "all \\x": lambda data: '"' + "".join(f"\\x{b:02X}" for b in data) + '"',
+    "bare \\x": lambda data: "".join(f"\\x{b:02x}" for b in data),
+    "octal": lambda data: '"' + "".join(f"\\{b:03o}" for b in data) + '"',
+    "c in pieces": lambda data: "\n".join(
+        '"' + "".join(f"\\x{b:02x}" for b in row) + '"' for _, row in rows(data)
+    ),
+    "python repr": repr,
+    "echo": lambda data: 'echo -ne "' + "".join(f"\\x{b:02x}" for b in data) + '" | nc 127.0.0.1 20880',
+    "printf": lambda data: "printf '" + "".join(f"\\{b:03o}" for b in data) + "' > file",
+    "strace": lambda data: 'write(3, "' + octals(data) + f'", {len(data)}) = {len(data)}',
+    "yaml": yaml_binary,
+    "uuencode": uuencoded,
+    "percent": lambda data: "".join(f"%{b:02X}" for b in data) if len(data) > 2 else "",
+    "0x list": lambda data: " ".join(f"0x{b:02x}" for b in data),
+    "h suffix": lambda data: " ".join(f"{b:02X}h" for b in data) if len(data) > 1 else "",
+}
+BARE: dict[str, Callable[[bytes], str]] = {
+    "plain": bytes.hex,
+    "upper": lambda data: data.hex().upper(),
+    "0x whole": lambda data: "0x" + data.hex(),
+    "pairs": spaced,
+    "pairs, wrapped": lambda data: "\n".join(spaced(row).upper() for _, row in rows(data)),
+    "groups of 2": lambda data: spaced(data, " ", 2),
+    "groups of 4": lambda data: spaced(data, " ", 4),
+    "colons": lambda data: spaced(data, ":"),
+    "dashes": lambda data: spaced(data, "-").upper(),
+    "xxd -p": lambda data: wrapped(data.hex(), 60),
+    "base64": lambda data: base64.b64encode(data).decode(),
+    "base64, wrapped": lambda data: wrapped(base64.b64encode(data).decode(), 76),
+    "base64url": lambda data: base64.urlsafe_b64encode(data).decode().rstrip("="),
+    "base32": lambda data: base64.b32encode(data).decode(),
+    "decimal": lambda data: " ".join(map(str, data)),
+    "signed": signed,
+}
+
+RANDOM = random.Random(7)
+PAYLOADS = {
+    **{f"random {n}": RANDOM.randbytes(n) for n in (1, 15, 16, 17, 255, 300)},
+    **{
+        f"text like hex {n}": (b"deadbeef 00 ff cafe|babe >< ab cd " * 12)[:n] for n in (15, 16, 17, 255, 300)
+    },
+    **{f"all FF {n}": b"\xff" * n for n in (1, 15, 16, 17, 255, 300)},
+    **{f"zeros {n}": bytes(n) for n in (16, 17, 300)},
+    **{f"digits {n}": (b"0123456789" * 30)[:n] for n in (16, 17, 300)},
+    **{f"blanks {n}": b" " * n for n in (16, 17)},
+    "message": bytes.fromhex("dabbe2000000000000000001000000014e"),
+}
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("form", [*DUMPS, *LITERALS])
+def test_proving_form_gives_its_bytes(form: str, payload: str) -> None:
+    data = PAYLOADS[payload]
+    text = {**DUMPS, **LITERALS}[form](data)
+    if not text:
+        pytest.skip("the form needs more bytes")
+    if form == "python repr" and "\\" not in text:
+        assert pasted(text).data == data
+        return
+    if form == "xxd -b" and len(data) == 1 and data in (b"\0", b"\xff"):
+        pytest.skip("one word of eight equal digits")
+    assert pasted(text).data == data
+    assert pasted(text).form in FORMS
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("form", [*BARE, *WORD_DUMPS])
+def test_weak_form_gives_its_bytes_or_is_refused(form: str, payload: str) -> None:
+    data = PAYLOADS[payload]
+    text = {**BARE, **WORD_DUMPS}[form](data)
+    if len(data) == 1 and form in ("decimal", "signed"):
+        pytest.skip("one number is read as hex")
+    try:
+        found = pasted(text)
+    except PastedError as error:
+        assert error.code in ("pasted-ambiguous", "pasted-cut")
+        assert not payload.startswith(("random 2", "random 3", "message"))
+        return
+    if found.form == "raw":
+        assert not payload.startswith(("random 2", "random 3", "message"))
+        return
+    assert found.data == data
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\xff\xfe", bytes(range(256))])
+def test_forced_form_reads_what_auto_would_not(data: bytes) -> None:
+    assert pasted(base64.b64encode(data), "base64").data == data if data else True
+    assert pasted(" ".join(map(str, data)), "decimal").data == data if data else True
+    assert pasted(spaced(data), "hex").data == data
+    assert pasted(data, "raw").data == data
+
+
+# ------------------------------------------------------------------------------------ real samples
+
+
+def _form_files() -> list[dict[str, str]]:
+    manifest = FORMS_FOLDER / "manifest.json"
+    return json.loads(manifest.read_text()) if manifest.exists() else []
+
+
+@pytest.mark.skipif(not FORMS_FOLDER.exists(), reason="the shared samples are not here")
+def test_forms_folder() -> None:
+    wrong = []
+    for entry in _form_files():
+        text = (FORMS_FOLDER / entry["file"]).read_bytes()
+        want = (FORMS_FOLDER / entry["payload_file"]).read_bytes()
+        try:
+            found = pasted(text).data
+        except PastedError as error:
+            assert b"more bytes" in text
+            assert error.code == "pasted-cut"
+            assert error.head == want[:50]
+            continue
+        if found != want:
+            wrong.append(entry["file"])
+    assert not wrong
+
+
+@pytest.mark.skipif(not CASES.exists(), reason="the shared cases are not here")
+def test_cases() -> None:
+    dumps = {
+        "iteye-1108422",
+        "796t-hessian-user",
+        "dubbofinder-java",
+        "dubbofinder-escaped",
+        "nuclei-mobileiron",
+        "hessian-client-comment",
+        "protobuf-net-671",
+        "uoproxy-6",
+        "tcpdump-1387",
+        "windivert-249",
+        "so-52688418",
+        "wireshark-31004",
+        "analytics-base64-hessian",
+        "scapy-2257",
+    }
+    for case in json.loads((CASES / "cases.json").read_text()):
+        text = (CASES / f"{case['id']}.txt").read_bytes()
+        if case["id"] in dumps:
+            assert pasted(text).data.hex() == case["payload_hex"], case["id"]
+            continue
+        try:
+            found = pasted(text)
+        except PastedError as error:
+            # Bytes with ellipses between them, and an escaped text that ends in one.
+            assert case["id"] in ("haomeiwen-dubbo", "dubbo-go-hessian2-129")
+            assert error.code == "pasted-cut"
+        else:
+            assert found.form == "raw", case["id"]
+            assert found.data == text
+
+
+# --------------------------------------------------------------------------------------- real tools
+
+TOOLS = [
+    "xxd", "xxd -g1", "xxd -g4", "xxd -g8", "xxd -g3", "xxd -g0", "xxd -b", "xxd -c 7", "xxd -c 32 -g 4", "xxd -e",
+    "xxd -e -g2", "xxd -u", "xxd -a", "xxd -p", "xxd -p -c 10", "xxd -i", "xxd -o 4096", "hexdump", "hexdump -C",
+    "hexdump -x", "hexdump -d", "hexdump -o", "hexdump -b", "hexdump -c", "hexdump -v", "hexdump -Cv", "od",
+    "od -c", "od -x", "od -b", *(f"od -A{a} -t {t}" for a in "oxd" for t in
+    ("x1", "x1z", "x2", "x4", "x8", "x4z", "o1", "o2", "o4", "u1", "d1", "u2", "d2", "u4", "d4", "c")),
+    "od -Ax -w8 -tx1", "od -Ax -w3 -tx1z", "od -An -v -tx1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", TOOLS)
+def test_real_tool(command: str) -> None:
+    tool = command.split()
+    if not shutil.which(tool[0]):
+        pytest.skip(f"{tool[0]} is not installed")
+    read = 0
+    mixed = bytes(100) + RANDOM.randbytes(20) + bytes(300)
+    for data in [*PAYLOADS.values(), mixed]:
+        text = subprocess.run(tool, input=data, stdout=subprocess.PIPE, check=True).stdout
+        try:
+            found = pasted(text)
+        except PastedError as error:
+            assert error.code in ("pasted-ambiguous", "pasted-cut", "pasted-damaged")
+            continue
+        if found.form == "raw":
+            assert len(data) < 3
+            continue
+        assert found.data == data
+        read += 1
+    assert read * 2 > len(PAYLOADS)
+
+
+def test_capture_in_tcpdump_words() -> None:
+    text = "\t0x0000:  490c 6209 6923 34e8 efd3 a7bf 4ec0 fd3b  I.b.i#4.....N..;\n\t0x0010:  43e0 0b2b 2b2b 2b                        C..++++\n"
+    assert pasted(text).data.hex() == "490c6209692334e8efd3a7bf4ec0fd3b43e00b2b2b2b2b"
+
+
+# ------------------------------------------------------------------------------------------- damage
+
+
+def broken(text: str, form: str = "auto") -> PastedError:
+    with pytest.raises(PastedError) as caught:
+        pasted(text, form)
+    assert caught.value.code in CODES
+    return caught.value
+
+
+MESSAGE = bytes(range(16)) + b"Hello, binary world, cafe 00 ff!" + bytes(range(200, 230))
+
+
+@pytest.mark.parametrize("form", [name for name in DUMPS if name not in ("xxd -b",)])
+def test_dropped_row_is_found(form: str) -> None:
+    text = DUMPS[form](MESSAGE)
+    lines = text.split("\n")
+    body = [
+        i
+        for i, line in enumerate(lines)
+        if (
+            re.search(r"[0-9a-fA-F]{2}[ \t][0-9a-fA-F0x]{2}|[0-9a-f]{4} [0-9a-f]{4}", line)
+            and not re.search(r"00 01 02 03.* 0F|IP 10", line, re.I)
+        )
+        or ("00 01 02 03" in line and "0000" in line)
+    ]
+    for index in body[1:-1]:
+        error = broken("\n".join(lines[:index] + lines[index + 1 :]))
+        assert error.code in ("pasted-damaged", "pasted-cut")
+        assert abs(error.line - index - 1) <= 1
+
+
+@pytest.mark.parametrize("form", [*DUMPS, *WORD_DUMPS])
+def test_changed_digit_never_passes_unless_a_digit_of_the_bytes(form: str) -> None:
+    text = {**DUMPS, **WORD_DUMPS}[form](MESSAGE)
+    for index in range(0, len(text), 3):
+        if text[index] == "\n":
+            continue
+        mutated = text[:index] + text[index + 1 :]
+        try:
+            found = pasted(mutated)
+        except PastedError:
+            continue
+        # A character less never changes the bytes in silence.
+        assert found.form == "raw" or found.data == MESSAGE, (index, mutated)
+
+
+def test_error_places() -> None:
+    lines = xxd(MESSAGE, 1).split("\n")
+    lines[2] = lines[2].replace("00000020", "00000021")
+    error = broken("\n".join(lines))
+    assert (error.code, error.line) in (("pasted-damaged", 2), ("pasted-damaged", 3))
+    lines = wireshark(MESSAGE).split("\n")
+    lines[1] = lines[1].replace("48 65", "48 5")
+    assert broken("\n".join(lines)).line == 2
+    assert broken("da bb e2 00 0 00 00 01").column == 13
+    assert broken("> da bb e2 00\n> 00 0 00 01").column == 6
+    assert broken("\x1b[31mda bb\x1b[0m e2 00 0 00 00 01").column == 22
+    assert broken("{0xda, 0xbb, 0xzz, 0x00, 0x01}").column == 14
+    assert broken("[218, 187, 226, 300, 0, 0, 0, 0, 0]").column == 17
+    assert broken("<Buffer da bb e2 ... 14 more bytes>").head == b"\xda\xbb\xe2"
+    assert broken("0xdabbe2000").text.startswith("an odd number")
+
+
+def test_text_column_that_disagrees_is_refused() -> None:
+    text = canonical(MESSAGE).replace("|Hello,", "|Jello,")
+    error = broken(text)
+    assert (error.code, error.line) == ("pasted-damaged", 2)
+
+
+def test_repeated_rows() -> None:
+    text = "00000000  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|\n*\n00000100\n"
+    assert pasted(text).data == bytes(256)
+    assert broken(text.replace("00000100", "00000108")).line == 3
+    assert broken(text.replace("00000100", "7fffffff0")).code == "pasted-limit"
+    assert broken("\n".join(text.split("\n")[:2])).code == "pasted-cut"
+    assert broken("da bb e2 00\n*\nda bb e2 01").code == "pasted-cut"
+
+
+def test_several_packets_and_directions() -> None:
+    assert broken(wireshark(MESSAGE) + "\n" + wireshark(MESSAGE)).code == "pasted-several"
+    client, server = follow(MESSAGE), "".join("    " + line + "\n" for line in follow(b"answer").splitlines())
+    assert broken(client + server).code == "pasted-several"
+    assert pasted(client + server, "client").data == MESSAGE
+    assert pasted(client + server, "server").data == b"answer"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "10 20 30 40",
+        "10, 20, 30, 40",
+        "0x00e2bbda, 0x00000001",
+        '"\\0\\0\\0\\20hello"',
+        '"\\u00da\\u00bb"',
+        '"\\xdabbe200"',
+        "00000000: dabbe200 00000001 00000002 00000003\n",
+    ],
+)
+def test_ambiguous(text: str) -> None:
+    error = broken(text)
+    assert error.code == "pasted-ambiguous"
+    assert " and as " in error.text
+
+
+def test_forced_settles_what_is_ambiguous() -> None:
+    assert pasted("10 20 30 40", "hex").data == b"\x10\x20\x30\x40"
+    assert pasted("10 20 30 40", "decimal").data == bytes([10, 20, 30, 40])
+    assert pasted('"\\0\\20"', "escapes-octal").data == b"\0\x10"
+    assert pasted('"\\0\\20"', "escapes-decimal").data == b"\0\x14"
+    assert pasted('"\\u00da"', "escapes-latin1").data == b"\xda"
+    assert pasted('"\\u00da"', "escapes-utf8").data == "Ú".encode()
+    words = "00000000: dabbe200 00000001 00000002 00000003\n"
+    assert pasted(words, "dump").data.startswith(b"\xda\xbb\xe2\0")
+    assert pasted(words, "dump-le").data.startswith(b"\0\xe2\xbb\xda")
+    assert broken("hello", "dump").code == "pasted-mismatch"
+    assert broken("hello", "hex").code == "pasted-damaged"
+    with pytest.raises(ValueError, match="no such form"):
+        pasted("hello", "nonsense")
+
+
+# --------------------------------------------------------------------------------- what stands around
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\n\n" + text + "\n\n",
+        lambda text: "\n".join(line + "   " for line in text.split("\n")),
+        lambda text: "\n".join("> " + line for line in text.strip("\n").split("\n")),
+        lambda text: "Hello,\n\n```text\n" + text.strip("\n") + "\n```\nthanks\n",
+        lambda text: "\n".join("    " + line for line in text.strip("\n").split("\n")),
+        lambda text: "\n".join(f"\x1b[32m{line}\x1b[0m" for line in text.strip("\n").split("\n")),
+        lambda text: text.replace(" ", "\u00a0"),
+    ],
+)
+@pytest.mark.parametrize("form", ["hexdump -C", "xxd", "wireshark", "pairs, wrapped", "hexdump", "xxd -p"])
+def test_mail_and_terminals_do_not_matter(form: str, around: Callable[[str], str]) -> None:
+    text = around({**DUMPS, **BARE, **WORD_DUMPS}[form](MESSAGE))
+    assert pasted(text).data == MESSAGE
+    if not text.startswith("\ufeff"):
+        assert pasted(text.encode("utf-16")).data == MESSAGE
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "hello", "password", "The quick brown fox jumps over the lazy dog.", "HessianProtocolException",
+     "usr/local/lib/python", "2024-01-01 12:30:45", "12:30:45", "192.168.0.1", "550e8400-e29b-41d4-a716-446655440000",
+     '{"a": 1}', "f(1, 2)", "see [1] and [2]", "x = 5", "a bad cafe", '"hello"', "C:\\data\\new", "key=value", "Add a face",
+     "HessianProtocolException: '\\n' is an unknown code", "<html>", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "1\n2\n3",
+     "`x`", "```\nprint(1)\n```", "0x63", "Bad response: hessian type is not int 83"],
+)  # fmt: skip
+def test_prose_is_raw(text: str) -> None:
+    if text == "0x63":
+        assert pasted(text).data == b"\x63"
+        return
+    found = pasted(text)
+    assert (found.form, found.data) == ("raw", text.encode())
+
+
+@pytest.mark.parametrize(
+    "data", [b"\0abc", b"\xda\xbb\xe2\0", b"\xff\xfe\xfd", b"ab\x01cd", bytes(range(256))]
+)
+def test_binary_is_raw(data: bytes) -> None:
+    assert pasted(data) == pasted(data, "raw")
+
+
+def test_error_pickles() -> None:
+    error = broken("<Buffer da bb ... 3 more bytes>")
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.code, again.line, again.column, again.text, again.head) == (
+        error.code, error.line, error.column, error.text, error.head,
+    )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------- properties
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(min_size=24, max_size=90), st.sampled_from([*DUMPS, *LITERALS]))
+def test_rendered_and_read_is_identity(data: bytes, form: str) -> None:
+    text = {**DUMPS, **LITERALS}[form](data)
+    assert pasted(text).data == data
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text_is_bytes_or_refused(text: str) -> None:
+    try:
+        found = pasted(text)
+    except PastedError as error:
+        assert error.code in CODES
+        assert error.line >= 1
+        assert error.column >= 1
+    else:
+        assert found.form != "raw" or found.data == text.encode("utf-8", "surrogatepass")
+
+
+SHARDS = [
+    "0000  ", "00000010: ", "da bb ", "0x", "\\x4", "\\", '"', "'", "{", "}", "[", "]", "(", ")", "<<", "<Buffer ", ">",
+    "*\n", "...", "|", ",", "- ", "\n", "\t", "218", "-1", "=", "==", "2rviAA", "%DA", "b'", "!!binary |\n", "data: ",
+    "begin 644 a\n", "end", "echo -ne ", "write(3, ", "```\n", "> ", "\\u00e9", "\\332", "=> Send data, 3 bytes (0x3)\n", "é", ":",
+]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(SHARDS), max_size=14).map("".join), st.sampled_from(["auto", *FORMS]))
+def test_shards_of_forms_raise_nothing_else(text: str, form: str) -> None:
+    try:
+        pasted(text, form)
+    except PastedError as error:
+        assert error.line <= text.count("\n") + 1
+
+
+WORDS = st.lists(
+    st.text(string.ascii_lowercase, min_size=1, max_size=9).filter(
+        lambda word: not set(word) <= set("abcdef")
+    ),
+    min_size=2,
+    max_size=20,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(WORDS, st.sampled_from([" ", "\n", ", "]))
+def test_arbitrary_prose_is_raw(words: list[str], join: str) -> None:
+    text = join.join(words).capitalize() + "."
+    assert pasted(text).form == "raw"
+
+
+# -------------------------------------------------------------------------------------------- speed
+
+
+@pytest.mark.parametrize(
+    "form", ["plain", "pairs, wrapped", "xxd -p", "hexdump -C", "c array", "base64", "bare \\x", "decimal"]
+)
+def test_time_is_linear(form: str) -> None:
+    data = RANDOM.randbytes(300_000)
+    text = {**DUMPS, **LITERALS, **BARE}[form](data)
+    start = time.perf_counter()
+    assert pasted(text).data == data
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '"' + "\\" * 100_001, "(byte)" * 50_000, "0000 " * 100_000, "'" * 100_001,
+                                  "{" + "1," * 100_000, "a: " * 50_000, "x = " * 50_000, "\n" * 200_000, "//" * 100_000,
+                                  "\\x41" * 50_000 + "\\", "<" * 100_000, " " * 200_000 + "x", "ab " * 50_000 + "x y"])  # fmt: skip
+def test_hostile_text_takes_no_time(text: str) -> None:
+    start = time.perf_counter()
+    with contextlib.suppress(PastedError):
+        pasted(text)
+    assert time.perf_counter() - start < 5
