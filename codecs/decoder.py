@@ -179,6 +179,9 @@ class Decoder:
 
     def _failed(self, codec: Codec, tape: Tape, error: DecodeError, start: i64, end: i64) -> Record:
         raw = self._data[start:end]
+        last = self._base + end
+        # decoding goes on inside what was read: its notes are of what follows
+        tape.notes[:] = [note for note in tape.notes if note.offset <= last]
         return Record(
             codec, int(self._base + start), int(end - start), tape if tape.size() else None, error, raw
         )
