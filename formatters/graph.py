@@ -256,7 +256,7 @@ class _Painter:
             return None
         name = node.type_name or ""
         simple = name[name.rfind(".") + 1 :]
-        return f"{shortened(meaning, MAX_VALUE)} ({shortened(simple, MAX_NAME)})"
+        return f"{shortened(meaning, MAX_TITLE)} ({shortened(simple, MAX_NAME)})"
 
     def _names(self, node: Node) -> list[str]:
         """The names of an object's fields, class first; each class is read once."""
