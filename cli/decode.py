@@ -225,7 +225,7 @@ def draw(records: Iterator[Record], output: Output, style: str, plain: bool) -> 
             if not first:
                 output.text("\n")
             first = False
-            above = heading(record)
+            above = heading(record, output.layout)
             if above and above != said:
                 output.line(above)
             said = above

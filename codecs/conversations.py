@@ -89,7 +89,8 @@ class _Side:
         self.notes: list[Note] = []
         self.held: i64 = 0  # bytes in the decoder that are in no record yet
         self.position: i64 = 0
-        self.requests: dict[str, _Request] = {}
+        self.requests: dict[str, list[_Request]] = {}
+        self.request_count: i64 = 0
         self.queue: deque[_Request] = deque()
         self.text = ""
         self.ended = False
@@ -307,10 +308,11 @@ class Conversations:
         self._pairs += 1
         request = _Request(f"{side.flow.number}.{self._pairs}", time_us)
         if key:
-            side.requests.pop(key, None)
-            side.requests[key] = request
-            if len(side.requests) > OPEN_REQUESTS:
-                del side.requests[next(iter(side.requests))]
+            side.requests.setdefault(key, []).append(request)
+            side.request_count += 1
+            if side.request_count > OPEN_REQUESTS:
+                oldest = next(iter(side.requests))
+                side.request_count -= len(side.requests.pop(oldest))
         else:
             side.queue.append(request)
             if len(side.queue) > OPEN_REQUESTS:
@@ -323,7 +325,14 @@ class Conversations:
         if other is None:
             return None
         if key:
-            return other.requests.pop(key, None)
+            requests = other.requests.get(key)
+            if requests is None:
+                return None
+            other.request_count -= 1
+            request = requests.pop()
+            if not requests:
+                del other.requests[key]
+            return request
         return other.queue.popleft() if other.queue else None
 
 

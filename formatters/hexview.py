@@ -33,7 +33,8 @@ def hexview(record: Record, layout: Layout) -> Iterator[Line]:
     yield headline(record, layout, 0)
     for note in record.notes:
         yield [(lay.NOTE, f"note {note.code} at {note.offset:#x}: {clean(note.text)}")]
-    yield from _Hex(record, layout).lines()
+    for line in _Hex(record, layout).lines():
+        yield layout.fit(line)
 
 
 class _Level:
@@ -61,6 +62,8 @@ class _Hex:
         self.record = record
         self.layout = layout
         self.row = 16 if layout.width is not None and layout.width >= WIDE else 8
+        self.cells = self.row * 3 + (self.row - 1) // 8  # of a row's hex
+        self.digits = max(len(f"{record.offset + record.length:x}"), 4)  # of an offset
         self.position = 0  # of the first byte in `buffer` that is not drawn yet
 
     def lines(self) -> Iterator[Line]:
@@ -170,8 +173,12 @@ class _Hex:
         elif kind == t.CHUNK:
             said = [(lay.TYPE, count(len(node.content), "byte"))]
         elif kind != t.MARK:
-            used = 8 + 2 + self.row * 4 + 6 + min(depth, DEEPEST_INDENT) * 2 + len(name)
-            said = walk.value(node, self.layout.room(used))
+            used = self.digits + self.cells + self.row + 6 + min(depth - 1, DEEPEST_INDENT) * 2
+            room = self.layout.room(used + self.layout.measure(name) + 2)
+            if kind in (t.HEX, t.BYTES):
+                said = lay.bytes_segments(node.content, room, self.layout, digits=False)
+            else:
+                said = walk.value(node, room)
         if said and name:
             said.insert(0, (lay.PLAIN, ": "))
         if name:
@@ -219,7 +226,7 @@ class _Hex:
                 blank = self.row - len(piece)
             else:
                 line = [(lay.DIM, self.offset(buffer, start if at is None else at))]
-                line.append((lay.PLAIN, " " * (self.row * 3 + (self.row - 1) // 8 + 3)))
+                line.append((lay.PLAIN, " " * (self.cells + 3)))
                 blank = self.row
             if place == 0:
                 line.append((lay.PLAIN, " " * (blank + 2)))
@@ -227,10 +234,10 @@ class _Hex:
                 line.extend(label)
             yield line
         if shown < size:
-            yield [(lay.DIM, f"{'…':>8}  {count(size - shown, 'more byte')}")]
+            yield [(lay.DIM, f"{'…':>{self.digits}}  {count(size - shown, 'more byte')}")]
 
     def offset(self, buffer: Buffer, position: int) -> str:
         """The offset column: of the input, or, with +, in content that was put together."""
         if buffer.collapsed or buffer.segments:
-            return f"+{position:07x}  "
-        return f"{int(buffer.absolute(position)):08x}  "
+            return f"+{position:0{self.digits - 1}x}  "
+        return f"{int(buffer.absolute(position)):0{self.digits}x}  "

@@ -66,6 +66,21 @@ class Layout:
         measure = self.measure
         return sum([measure(text) for _, text in line])
 
+    def fit(self, line: Line) -> Line:
+        """A line cut to the width; one with an error stays whole."""
+        width = self.width
+        if width is None or self.cells(line) <= width or any(style == ERROR for style, _ in line):
+            return line
+        fitted: Line = []
+        for style, text in line:
+            cells = self.measure(text)
+            if cells >= width:
+                fitted.append((style, self.cut(text, width - 1) + "…"))
+                break
+            fitted.append((style, text))
+            width -= cells
+        return fitted
+
     def cut(self, text: str, room: int) -> str:
         """The start of a text that takes at most `room` cells."""
         if len(text) * 2 <= room or (self.measure(text[: room + 1]) <= room and len(text) <= room):
@@ -120,25 +135,19 @@ def text_segments(text: str, room: int, layout: Layout, style: str = STRING) -> 
     return [(style, quote(short)[:-1] + '…"'), (TYPE, said)]
 
 
-def bytes_segments(content: bytes, room: int, layout: Layout, wholly: bool = False) -> Line:
-    """Bytes as their number, hex, and text where they read as text; shortened to `room` cells."""
+def bytes_segments(content: bytes, room: int, layout: Layout, digits: bool = True) -> Line:
+    """Bytes as their number, hex, and text where they read as text; shortened to `room` cells.
+
+    `digits` False leaves out the hex: it stands beside.
+    """
     size = len(content)
     said = count(size, "byte")
     line: Line = [(TYPE, said)]
-    if not size:
-        return line
     room -= len(said) + 1
-    text = None
-    if size > 3:
-        head = content[: room * 2]
-        try:
-            text = head.decode()
-        except UnicodeDecodeError as error:
-            if size > len(head) and error.start >= len(head) - 3:
-                text = head[: error.start].decode()
-        if text is not None and not text.translate(_BREAKS).isprintable():
-            text = None
-    if size * 2 <= (room if text is None else room // 2):
+    text = _readable(content, room * 2) if size > 3 else None
+    if not size or (text is None and not digits):
+        return line
+    if digits and size * 2 <= (room if text is None else room // 2):
         line.append((BYTES, " " + content.hex()))
         if text is not None:
             line.append((PLAIN, " "))
@@ -150,6 +159,18 @@ def bytes_segments(content: bytes, room: int, layout: Layout, wholly: bool = Fal
     else:
         line.append((BYTES, " " + content[: max((room - 2) // 2, 4)].hex() + "…"))
     return line
+
+
+def _readable(content: bytes, most: int) -> str | None:
+    """The text, of the first `most` bytes, where they are one; None for others."""
+    head = content[:most]
+    try:
+        text = head.decode()
+    except UnicodeDecodeError as error:
+        if len(content) <= most or error.start < most - 3:
+            return None
+        text = head[: error.start].decode()
+    return text if text.translate(_BREAKS).isprintable() else None
 
 
 def reference_name(node: Node) -> str:

@@ -8,22 +8,28 @@ from wirelens.formatters import layout as lay
 from wirelens.formatters.layout import Layout, clean
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from wirelens.codecs import Record
     from wirelens.formatters.layout import Line
+
+NARROW: Final = 110  # cells below which a line of a capture leaves out what is the same nearly always
 
 
 def summary(record: Record, layout: Layout) -> Line:
     """Where the message stands (offset, or time and flow), its protocol, and what it says."""
-    line = origin(record) or [(lay.DIM, f"{record.offset:>8}  ")]
+    narrow = layout.width is not None and layout.width < NARROW
+    line = origin(record, narrow) or [(lay.DIM, f"{record.offset:>8}  ")]
+    if not narrow or len(line) == 1:
+        line.append((lay.PROTOCOL, f"{record.protocol:<10}  "))
     damaged = record.error is not None
-    line.append((lay.PROTOCOL, f"{record.protocol:<10}  "))
     said = clean(record.summary)
     tail: Line = []
     if not damaged:
-        if record.damaged:
-            tail.append((lay.ERROR, f"  {len(record.tape.faults) if record.tape else 0} undecoded inside"))
+        if record.damaged and record.tape is not None:
+            tail.append((lay.ERROR, f"  {lay.count(len(record.tape.faults), 'error')} inside"))
         kind = record.kind
-        if kind not in said.lower():
+        if kind.lower() not in said.lower():
             said = f"{kind} {said}"
     if record.notes:
         tail.append((lay.NOTE, "  " + ", ".join(dict.fromkeys(note.code for note in record.notes))))
@@ -35,12 +41,15 @@ def summary(record: Record, layout: Layout) -> Line:
     return line + tail
 
 
-def origin(record: Record) -> Line:
-    """Time and flow of a message from a capture; empty for others."""
+def origin(record: Record, narrow: bool = False) -> Line:
+    """Time and flow of a message from a capture; empty for others. `narrow`: no day and no transport."""
     source = record.source
     if source is None or "flow" not in source:
         return []
-    return [(lay.DIM, f"{source.get('time', '')}  "), (lay.HEADING, f"{clean(str(source['flow']))}  ")]
+    time, flow = str(source.get("time", "")), clean(str(source["flow"]))
+    if narrow:
+        time, flow = time[time.find("T") + 1 :], flow.partition(" ")[2]
+    return [(lay.DIM, f"{time}  "), (lay.HEADING, flow), (lay.PLAIN, "  ")]
 
 
 def _latency(record: Record) -> str:
@@ -57,7 +66,7 @@ def duration(seconds: float) -> str:
     return ""
 
 
-def heading(record: Record) -> Line:
+def heading(record: Record, layout: Layout) -> Line:
     """What stands above a message where the input is a capture or one of several files."""
     source = record.source
     if source is None:
@@ -72,4 +81,7 @@ def heading(record: Record) -> Line:
     latency = _latency(record)
     if latency:
         line.append((lay.NUMBER, f"  after {latency}"))
+    if layout.width is not None and layout.cells(line) > layout.width:
+        style, time = line[0]
+        line[0] = (style, time[time.find("T") + 1 :])  # the day is the same nearly always
     return line

@@ -29,7 +29,7 @@ STYLES: Final[dict[str, str]] = {
     lay.DIM: "dim",
     lay.NOTE: "yellow",
     lay.ERROR: "bold red",
-    lay.HEADING: "bold underline",
+    lay.HEADING: "bold",
 }
 
 

@@ -50,7 +50,8 @@ def tree(record: Record, layout: Layout) -> Iterator[Line]:
     if tape is not None and tape.size() and record.codec is not None:
         if error is not None:
             yield [*indent, (lay.DIM, "decoded so far:")]
-        yield from Walk(record.codec, layout, gutter).lines(root_of(tape))
+        for line in Walk(record.codec, layout, gutter).lines(root_of(tape)):
+            yield layout.fit(line)
     if error is not None:
         yield from dump(record.raw, record.offset, layout, indent)
 
@@ -343,7 +344,7 @@ class Walk:
                 else:
                     self.leaf(row, part)
             row.extend(tail)
-            if self.layout.cells(row) <= self.row or len(parts) <= 1 + titled:
+            if self.layout.cells(row) <= self.row or len(parts) == titled:
                 yield row
                 yield from self.details(node, below)
                 if below_last and last is not None:
