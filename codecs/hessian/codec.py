@@ -8,7 +8,10 @@ from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.envelopes import Messages
+from wirelens.codecs.hessian.gadgets import gadget_notes
+from wirelens.codecs.hessian.java import annotate
 from wirelens.codecs.hessian.message_encoder import encode_message
+from wirelens.codecs.hessian.throwable import stack_trace
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
@@ -21,7 +24,14 @@ class Hessian(Codec):
         self.dialect = dialect
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
-        """See Codec.decode. What does not read as values may be packets, or the layout of 2006."""
+        """See Codec.decode. Classes known from attacks are noted, in what decoded of damaged messages too."""
+        try:
+            self._decode(cursor, tape, final)
+        finally:
+            gadget_notes(tape)
+
+    def _decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
+        """What does not read as values may be packets, or the layout of 2006."""
         start = cursor.pos
         try:
             Messages(self.dialect, cursor, tape, final).read()
@@ -45,6 +55,14 @@ class Hessian(Codec):
         tape.notes[:] = notes
         tape.buffers[:] = buffers
         raise first
+
+    def annotate(self, node: Node) -> str:
+        """What a value of a well-known Java class means."""
+        return annotate(node)
+
+    def details(self, node: Node) -> list[str]:
+        """An exception's stack trace."""
+        return stack_trace(node)
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
