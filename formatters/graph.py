@@ -380,7 +380,15 @@ _FILLS: Final = {"": "#e3ecf7", "error": "#f8d7d7", "missing": "#ffffff", "more"
 
 
 def dot(records: Iterable[Record]) -> Iterator[str]:
-    """The lines of a Graphviz digraph of the records, each a cluster; at most `DOT_BOXES` boxes."""
+    """The text of a Graphviz digraph of the records, line by line, each record a cluster.
+
+    At most `DOT_BOXES` boxes and `RECORDS` records; a note in the drawing says how much is left out.
+    """
+    for line in _dot_lines(records):
+        yield line + "\n"
+
+
+def _dot_lines(records: Iterable[Record]) -> Iterator[str]:
     yield "digraph messages {"
     yield "  graph [rankdir=LR, fontname=Helvetica, fontsize=11, labeljust=l, style=rounded, color=gray60];"
     yield "  node [shape=plain, fontname=Helvetica, fontsize=10];"
@@ -456,11 +464,16 @@ def dot_string(*lines: str) -> str:
 
 
 def mermaid(records: Iterable[Record]) -> Iterator[str]:
-    """The lines of a Mermaid flowchart of the records, each a subgraph.
+    """The text of a Mermaid flowchart of the records, line by line, each record a subgraph.
 
     At most `MERMAID_BOXES` boxes, `MERMAID_EDGES` edges and `MERMAID_CHARACTERS` characters, since Mermaid
-    itself refuses larger ones.
+    itself refuses larger ones; a note in the drawing says how much is left out.
     """
+    for line in _mermaid_lines(records):
+        yield line + "\n"
+
+
+def _mermaid_lines(records: Iterable[Record]) -> Iterator[str]:
     yield "flowchart LR"
     room = MERMAID_BOXES
     edges = MERMAID_EDGES

@@ -5,7 +5,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
@@ -88,7 +89,7 @@ def unquoted(quoted: str) -> str:
 
 def read_dot(lines: Iterable[str]) -> Read:
     read = Read()
-    document = "\n".join(lines)
+    document = "".join(lines)
 
     def table(match: re.Match[str]) -> str:
         root = ElementTree.fromstring(match[2])
@@ -113,7 +114,7 @@ def plain(label: str) -> str:
 
 def read_mermaid(lines: Iterable[str]) -> Read:
     read = Read()
-    for line in lines:
+    for line in "".join(lines).splitlines():
         found = [match for pattern in MERMAID_LINES if (match := re.fullmatch(pattern, line))]
         assert found, line
         groups = found[0].groupdict()
@@ -312,7 +313,7 @@ def test_many_rows() -> None:
 def test_mermaid_stays_within_its_limits(tree: Tree) -> None:
     lines = list(graph.mermaid([record(tree)] * 3))
     drawn = read_mermaid(lines)
-    assert len("\n".join(lines)) < 50_000
+    assert len("".join(lines)) < 50_000
     assert len(drawn.arrows) < 500
     assert len(drawn.boxes) <= graph.MERMAID_BOXES
     left_out = any('more["' in line or 'further["' in line for line in lines)
@@ -388,8 +389,8 @@ def test_no_text_breaks_the_quotes(content: str) -> None:
         (graph.mermaid(hostile(content)), read_mermaid),
     ):
         found = list(lines)
-        "\n".join(found).encode()
-        assert "\n" not in "".join(found)
+        "".join(found).encode()
+        assert all(line.index("\n") == len(line) - 1 for line in found)
         assert len(read(found).boxes) > 4
 
 
@@ -450,6 +451,46 @@ def test_parts_of_a_layout_hang_on_what_holds_them() -> None:
     ]
 
 
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+CYCLE = [
+    ("hessian2 values", "values[0]", "com.example.Team #0"),
+    ("com.example.Team #0", "lead", "com.example.Person #2"),
+    ("com.example.Team #0", "members", "list"),
+    ("list", "1", "com.example.Person #4"),
+    ("list", "2", "com.example.Person"),
+    ("com.example.Person #2", "team", "com.example.Team #0"),
+    ("list", "0", "com.example.Person #2"),
+    ("com.example.Person #4", "boss", "com.example.Person #2"),
+    ("com.example.Person #4", "team", "com.example.Team #0"),
+    ("com.example.Person", "boss", "com.example.Person #4"),
+    ("com.example.Person", "team", "com.example.Team #0"),
+]
+
+
+@pytest.mark.parametrize("name", ["cyclic-graph.xxd", "cyclic-graph.json"])
+@pytest.mark.parametrize(("form", "read"), [("dot", read_dot), ("mermaid", read_mermaid)])
+def test_the_command_line(name: str, form: str, read: Callable[[Iterable[str]], Read]) -> None:
+    content = (EXAMPLES / name).read_bytes()
+    if name.endswith(".json"):
+        content = run("encode", "-", content=content)
+    drawing = run("decode", "--as", "hessian2", "--format", form, "-", content=content)
+    assert read([drawing.decode()]).named() == CYCLE
+
+
+def run(*arguments: str, content: bytes) -> bytes:
+    """What `wirelens` writes, given this input."""
+    script = "from wirelens.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        input=content,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
 # --- the programs that read the text ------------------------------------------------------------
 
 
@@ -457,7 +498,7 @@ def test_parts_of_a_layout_hang_on_what_holds_them() -> None:
 def test_graphviz_reads_it() -> None:
     records = [order(), *[one for content in HOSTILE for one in hostile(content)]]
     for batch in (records, [record(items(*[items(items(ref(0))) for _ in range(30)]))]):
-        document = "\n".join(graph.dot(batch)).encode()
+        document = "".join(graph.dot(batch)).encode()
         done = subprocess.run(["dot", "-Tsvg"], input=document, capture_output=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr.decode()[:500]
         assert b"rror" not in done.stderr
@@ -483,8 +524,8 @@ import(path).then(async ({default: mermaid}) => {
     reason="WIRELENS_MERMAID names no folder in which `npm install mermaid jsdom` was done",
 )
 def test_mermaid_reads_it() -> None:
-    drawings = ["\n".join(graph.mermaid(hostile(content))) for content in HOSTILE]
-    drawings.append("\n".join(graph.mermaid([order()])))
+    drawings = ["".join(graph.mermaid(hostile(content))) for content in HOSTILE]
+    drawings.append("".join(graph.mermaid([order()])))
     done = subprocess.run(
         ["node", "-e", SCRIPT],
         input=json.dumps(drawings),
