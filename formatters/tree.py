@@ -310,7 +310,7 @@ class Walk:
             for text in self.codec.details(node):
                 margin = " " * (self.gutter + 1 if self.gutter else 0)
                 line: Line = [(lay.DIM, margin + below + "· ")]
-                said = clean(text)
+                said = clean(text.expandtabs(4))
                 short = self.layout.cut(said, self.layout.room(self.layout.cells(line) + 1))
                 line.append((lay.ANNOTATION, short if len(short) == len(said) else short + "…"))
                 yield line
