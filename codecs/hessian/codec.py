@@ -4,6 +4,7 @@ from typing import Final
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64
+
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
@@ -49,7 +50,7 @@ class Hessian(Codec):
             tape.cut(0)
             if Messages(self.dialect, cursor, tape, final).packets():
                 return
-        _refuse_2006(cursor, start, final)
+        _refuse_2006(self.dialect, cursor, start, final)
         cursor.pos = reached
         tape.words = words
         tape.notes[:] = notes
@@ -84,17 +85,27 @@ class Hessian(Codec):
         return "message"
 
 
-def _refuse_2006(cursor: Cursor, start: i64, final: bool) -> None:
-    """Raise `hessian-2006` where what is left is in that layout."""
+def _reads(dialect: int, cursor: Cursor, start: i64, final: bool) -> bool:
+    """True where everything from `start` on is messages of a dialect, as far as there are bytes."""
     ahead = Cursor(cursor.buffer, start, cursor.end)
     try:
         while ahead.pos < ahead.end:
-            Messages(d.LAYOUT_2006, ahead, Tape(cursor.buffer), True).read()
+            Messages(dialect, ahead, Tape(cursor.buffer), True).read()
     except DecodeError as error:
-        if error.needed and not final:
-            cursor.pos = start
-            raise
+        return error.needed != 0 and not final
+    return True
+
+
+def _refuse_2006(dialect: int, cursor: Cursor, start: i64, final: bool) -> None:
+    """Raise `hessian-2006` where what is left is in that layout and in none that lives."""
+    if not _reads(d.LAYOUT_2006, cursor, start, final):
         return
+    for other in (d.V1, d.DRAFT, d.FINAL):
+        if other != dialect and _reads(other, cursor, start, final):
+            return
+    if not final:
+        cursor.pos = start
+        raise cursor.short(cursor.end - start + 1, "the rest of a message in the layout of 2006")
     raise cursor.error(
         "hessian-2006",
         start,

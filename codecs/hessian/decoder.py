@@ -9,6 +9,7 @@ from typing import Final
 from librt.strings import read_f32_be, read_f64_be, read_i16_be, read_i32_be, read_i64_be
 from librt.vecs import append, vec
 from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
@@ -187,7 +188,7 @@ def mill_bits(value: i64) -> i64:
 
 def single_bits(bits: i64) -> i64:
     """The 64 bits of the double that equals a single given by its 32 bits; a NaN keeps its payload."""
-    sign = (bits >> 31 & 1) << 63
+    sign = -(bits >> 31 & 1) << 63
     exponent = bits >> 23 & 0xFF
     mantissa = bits & 0x7FFFFF
     if exponent == 0xFF:
@@ -946,12 +947,13 @@ class Values:
         tables = self.tables
         wide_before = self.wide_seen
         self.wide_seen = False
-        node = tape.open(t.TYPE | HIDDEN, start, tape.size())
+        node = tape.open(t.TYPE | HIDDEN, start, -1)
         if self.dialect == d.FINAL:
             self.string(0, what)
         else:
             self.text(0, what)
         tape.close(node, self.cursor.pos)
+        tape.set_number(node, node)
         content = tape.number(node + 1)
         end = self.cursor.pos
         flags: i64 = 0

@@ -11,6 +11,7 @@ from typing import Final
 
 from librt.strings import BytesWriter, write_f64_be, write_i32_be, write_i64_be
 from mypy_extensions import i32, i64
+
 from wirelens.codecs.expect import NOT_FINITE, hex_bytes
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.decoder import short_double
@@ -19,7 +20,7 @@ from wirelens.codecs.node import Json
 from wirelens.codecs.notation import EPOCH, EncodeError
 
 _SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
-_HIGH_SURROGATE: Final = re.compile("[\ud800-\udbff]")
+_HIGH_SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDBFF)}]")
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _SINGLE: Final = Struct(">f")
 
@@ -970,8 +971,7 @@ class Encoder:
 def class_key(name: Json, fields: list[Json] | list[str]) -> tuple[str | bytes, ...]:
     """What tells a class from others: its name and its fields' names."""
     key: list[str | bytes] = [_key_part(name)]
-    for field in fields:
-        key.append(field if isinstance(field, str) else _key_part(field))
+    key.extend([field if isinstance(field, str) else _key_part(field) for field in fields])
     return tuple(key)
 
 

@@ -5,15 +5,15 @@ these is a scope of its own with new tables.
 
 All values of `$wire` beside a message's members:
 
-| where | `$wire` | meaning |
+| of | `$wire` | meaning |
 |---|---|---|
-| message | `{"version": "absent"}` | final: without the `H 02 00` (release 3.2.1); draft: a call that starts with its headers |
+| message | `{"version": "absent"}` | final: no `H 02 00` (3.2.1); draft: a call that starts at a header |
 | message | `{"start": "C"}`, `"R"`, `"P"` | draft: the streaming opcodes for a call, a reply, a message |
 | call, envelope | `{"method": …}` | the form of the method's name, as of a string |
 | call | `{"count": …}` | final: the form of the number of arguments, as of an int |
-| packets | `{"framing": "3.2.1"}`, `"4.0.0"`, `"4.0.7"` | final: the framing of that release (usual: 4.0.66) |
+| packets | `{"framing": "3.2.1"}`, `"4.0.0"`, `"4.0.7"` | final: that release's framing (usual: 4.0.66) |
 | a packet | `{"chunks": [size, …]}` | a packet in several parts |
-| a part | `{"content": …}` | the form of the content's bytes, where not one B |
+| a part | `{"content_form": …}` | the form of the content, as of bytes; usual: one B |
 | a part | `{"header_count": …}`, `{"footer_count": …}` | forms of the counts, as of an int |
 """
 
@@ -22,6 +22,7 @@ from functools import partial
 from typing import Final
 
 from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
@@ -92,7 +93,7 @@ _PARTS: Final[i64] = t.head(t.ARRAY, field("parts"))
 _PART: Final[i64] = t.head(t.STRUCT)
 _CONTENT_FIELD: Final[i64] = field("content")
 _CONTENT_HEX: Final[i64] = t.head(t.HEX, _CONTENT_FIELD)
-_CONTENT_FORM: Final[i64] = t.head(t.BYTES, _CONTENT_FIELD) | t.HIDDEN
+_CONTENT_FORM: Final[i64] = t.head(t.BYTES, field("content_form")) | t.HIDDEN
 _COMPRESSED: Final[i64] = t.head(t.HEX, field("compressed"))
 
 _NO_VERSION: Final = hint({"version": "absent"})

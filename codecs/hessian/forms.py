@@ -20,7 +20,7 @@ A form is kept on a node only where the bytes are not those that the dialect's J
 | bytes | `"B"`, `"medium"` | the opcodes B, 34-37 where a shorter would do |
 | bytes | `{"chunks": [size, …], "last": "short"}` | cut otherwise than at the dialect's usual size |
 | XML | `{"chunks": …}`, `{"units": n}`, `{"exact": …}` | as of a string |
-| list, map, remote | `{"type": "absent"}`, `{"type": "empty"}` | no type, or an empty one; the other is usual |
+| list, map, remote | `{"type": "absent"}`, `"empty"` | no type, or an empty one; the other is usual |
 | list, map | `{"type": "text"}` | the type as text again although the type table has it |
 | list, map, remote | `{"type": n}` | the number in the type table: another is usual, or none is defined |
 | list, map, remote | `{"type": {"$string": …, "$wire": …}}` | the type's text in an unusual form |
@@ -37,7 +37,7 @@ A form is kept on a node only where the bytes are not those that the dialect's J
 | any value | `{"define": [{"name", "fields"}, …]}` | class definitions before it, where not the usual one |
 | any value | `{"define": …, "form": …}` | beside these, the value's own form |
 | a definition | `"name_form": "string"`, `"t"` | draft: how it gives its name |
-| a definition | `"length_form"`, `"count_form"` | forms of the name's length, of the number of fields, as of an int |
+| a definition | `"length_form"`, `"count_form"` | of the name's length, of the fields' number, as of an int |
 """
 
 from collections.abc import Callable
@@ -46,6 +46,7 @@ from typing import Final
 
 from librt.strings import BytesWriter, read_i16_be, read_i32_be
 from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.node import HINTS, Json, Node, hint, utf16_text

@@ -6,6 +6,7 @@ See envelopes.py for their layouts and for what `$wire` can say of them.
 from typing import Final
 
 from librt.strings import BytesWriter
+
 from wirelens.codecs.expect import array_of, hex_bytes, object_of, only
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.encoder import Encoder
@@ -292,7 +293,7 @@ class _Writer:
                 if inflate(data) != plain:
                     data = b""
             data = data or deflate(plain)
-        form = wire.get("content")
+        form = wire.get("content_form")
         self._at(path)
         if form is None and len(data) <= 0xFFFF:
             form = "B"

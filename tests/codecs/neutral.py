@@ -20,12 +20,12 @@ Tree = dict[str, Any]
 def vectors(folder: Path, pattern: str) -> Iterator[Tree]:
     """The cases of the files that match, of any nesting."""
     for path in sorted(folder.glob(pattern)):
-        opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-        with opened as lines:
-            for line in lines:
-                case = loads(line)
-                assert isinstance(case, dict)
-                yield case
+        content = path.read_bytes()
+        text = gzip.decompress(content) if path.suffix == ".gz" else content
+        for line in text.decode().splitlines():
+            case = loads(line)
+            assert isinstance(case, dict)
+            yield case
 
 
 def _declared(node: Node) -> int | None:
