@@ -677,8 +677,8 @@ def _evidence(data: bytes) -> tuple[float, list[str], int]:
     """Bits, reasons, and the era that entries name (1 line, -1 frame, 0 neither) of a stream's start.
 
     An entry of a known type satisfies 4 bits of its type byte; a body that fills its size exactly, or
-    has the one size of its type, 16 more; an END that the sizes lead to 24 (its 32 bits are zeros, which
-    foreign data has often). Entries of numbers that the texts leave open, and bodies without inner
+    has the one size of its type, 16 more; an END that sizes other than zero lead to 24 (its 32 bits are
+    zeros, which foreign data has often). Entries of numbers that the texts leave open, and bodies without inner
     structure, say nothing by themselves; bodies that do not decode speak against.
     """
     end: i64 = len(data)
@@ -690,6 +690,7 @@ def _evidence(data: bytes) -> tuple[float, list[str], int]:
     bodies = 0
     body_seen = False
     since_end = 0
+    solid = False  # a size that is not zero has led here
     for _ in range(LOOKED_AT):
         if at + 4 > end:
             break
@@ -699,9 +700,11 @@ def _evidence(data: bytes) -> tuple[float, list[str], int]:
         if kind == END:
             if not since_end or (length and after > end):
                 break
-            bits += 24.0 if length == 0 else 4.0
+            if solid:
+                bits += 24.0 if length == 0 else 4.0
             messages += 1
             since_end = 0
+            solid = False
             body_seen = False
         elif kind not in TYPES:
             if not (kind <= 15 or kind >= 0x80) or after > end:
@@ -712,6 +715,8 @@ def _evidence(data: bytes) -> tuple[float, list[str], int]:
         else:
             entries += 1
             since_end += 1
+            if length:
+                solid = True
             if kind in (MESSAGE_KIND, TRACE, TRACE_RESP):
                 era = -1
             elif kind in BODY_LINES:
