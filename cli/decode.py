@@ -135,20 +135,23 @@ class Run:
 
         decoder = Decoder(self.protocol)
         told = not self.verbose or self.protocol is not None
-        empty = True
+        start = b""
         for chunk in item.chunks:
-            empty = False
+            start = start or chunk[:64]
             if not told:
                 told = True
                 self.say_protocol(item.name, chunk)
             yield from self.finish(item, decoder.feed(chunk))
         yield from self.finish(item, decoder.close())
-        if empty:
+        if not start:
             self.output.flush()
             click.echo(f"{item.name}: no bytes in it", err=True)
             self.undecoded = True
         elif decoder.codec is None:
             self.output.flush()
+            if start.lstrip()[:1] in (b"[", b"{") and b'"' in start:
+                click.echo(f"{item.name}: this looks like JSON, which `wirelens encode` reads", err=True)
+                return
             click.echo(
                 f"{item.name}: no protocol has enough evidence; `wirelens detect` says more, "
                 "--as PROTOCOL decodes it as one",

@@ -123,6 +123,8 @@ class _Hex:
             place = int(node.position) + 1
             if place < len(level.names):
                 return level.names[place]
+        if level.node.kind == t.CLASS:
+            return "field" if node.position else "name"
         if level.node.kind == t.MAP:
             return "value" if node.position & 1 else "key"
         return f"[{node.position}]"

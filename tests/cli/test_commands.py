@@ -1,0 +1,329 @@
+"""What commands do with their arguments: inputs, outputs, exit status, mistakes."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from commands import process
+from wirelens.cli import main as main_module
+from wirelens.cli.main import COMMANDS
+from wirelens.codecs import CODES, registry
+
+if TYPE_CHECKING:
+    from commands import Run
+
+MESSAGE = bytes.fromhex("1e0000010800000000")
+DAMAGED = bytes.fromhex("1e00000108000000")
+
+
+@pytest.fixture
+def message(tmp_path: Path) -> Path:
+    path = tmp_path / "message.bin"
+    path.write_bytes(MESSAGE)
+    return path
+
+
+def test_help_without_arguments(run: Run) -> None:
+    bare = run()
+    assert bare.exit_code == 0
+    assert bare.output == run("-h").output == run("--help").output
+    for name in COMMANDS:
+        assert f"  {name} " in bare.output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples(name: str, run: Run) -> None:
+    result = run(name, "-h")
+    assert result.exit_code == 0
+    assert "Examples:" in result.output or name in ("bulk", "doctor")
+    line = COMMANDS[name][1]
+    assert line == main_module.group.get_command(None, name).short_help  # type: ignore[arg-type,union-attr]
+
+
+def test_version(run: Run) -> None:
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.output.startswith("wirelens ")
+
+
+def test_protocols(run: Run) -> None:
+    rows = json.loads(run("protocols", "--format", "json").stdout)
+    assert [row["protocol"] for row in rows] == registry.names()
+    assert all(row["title"] for row in rows)
+    text = run("protocols").stdout
+    assert [line.split()[0] for line in text.splitlines()] == registry.names()
+
+
+def test_codes(run: Run) -> None:
+    rows = json.loads(run("protocols", "--codes", "--format", "json").stdout)
+    assert {row["code"]: row["text"] for row in rows} == CODES
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["decode", "--hex", MESSAGE.hex()], 0),
+        (["decode", "--as", "esnp-line", "--hex", DAMAGED.hex()], 1),
+        (["decode", "--hex", "deadbeef"], 1),
+        (["decode", "--as", "esnp-line", "--hex", "1500000402 6b0599 00000000"], 1),  # an error inside
+        (["decode", "no-such-file"], 2),
+        (["decode", "--hex", MESSAGE.hex(), "no-such-file"], 2),
+        (["decode", "--no-such-option"], 2),
+        (["decode", "--as", "no-such-protocol", "--hex", "00"], 2),
+        (["decode", "--input", "hex", "--hex", "no hex"], 2),
+        (["detect", "--hex", MESSAGE.hex()], 0),
+        (["detect", "--hex", "deadbeef"], 1),
+        (["detect", "no-such-file"], 2),
+        (["encode", "--json", '{"lines": []}', "--as", "esnp-line"], 0),
+        (["encode", "--json", '{"lines": []}'], 2),
+        (["encode", "--json", "{"], 2),
+        (["bytes", "--hex", "0xca"], 0),
+        (["bytes", "no-such-file"], 2),
+        (["flows", "--hex", MESSAGE.hex()], 2),
+        (["no-such-command"], 2),
+    ],
+)
+def test_exit_status(words: list[str], status: int, run: Run) -> None:
+    result = run(*words)
+    assert result.exit_code == status, result.output
+    assert "Traceback" not in result.output
+
+
+def test_standard_input(run: Run) -> None:
+    for words in (["decode"], ["decode", "-"]):
+        for given in (MESSAGE, MESSAGE.hex().encode(), gzip.compress(MESSAGE)):
+            result = run(*words, "--format", "jsonl", stdin=given)
+            assert result.exit_code == 0
+            assert json.loads(result.stdout)["message"]["lines"][0]["flag"] == "REQUEST"
+
+
+def test_several_inputs_say_their_file(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "payloads"
+    (folder / "below").mkdir(parents=True)
+    (folder / ".hidden").write_bytes(b"no")
+    for name in ("b.bin", "a.hex", "below/c.bin.gz"):
+        given = MESSAGE.hex().encode() if name.endswith("hex") else MESSAGE
+        (folder / name).write_bytes(gzip.compress(given) if name.endswith("gz") else given)
+    result = run("decode", "--format", "jsonl", str(folder))
+    files = [json.loads(line)["source"]["file"] for line in result.stdout.splitlines()]
+    assert files == [str(folder / name) for name in ("a.hex", "b.bin", "below/c.bin.gz")]
+    tree = run("decode", str(folder)).stdout
+    assert [line for line in tree.splitlines() if line.startswith(str(tmp_path))] == files
+
+
+def test_what_cannot_be_read_does_not_stop_the_others(run: Run, message: Path) -> None:
+    result = run("decode", "--format", "summary", "no-such-file", str(message))
+    assert result.exit_code == 2
+    assert "no-such-file: No such file" in result.stderr
+    assert "esnp-line" in result.stdout
+
+
+def test_result_and_talk_are_apart(run: Run, message: Path) -> None:
+    result = run("decode", "-v", "--format", "jsonl", str(message))
+    assert json.loads(result.stdout)["protocol"] == "esnp-line"
+    assert f"{message}: read as raw" in result.stderr
+    assert "bits of evidence" in result.stderr
+
+
+def test_forced_form(run: Run) -> None:
+    text = b"cafe"
+    assert run("bytes", "--to", "hex", stdin=text).stdout == "cafe\n"
+    assert run("bytes", "--to", "hex", "--input", "raw", stdin=text).stdout == text.hex() + "\n"
+    refused = run("bytes", "--input", "base64", stdin=b"\0\1")
+    assert refused.exit_code == 2
+    assert "base64" in refused.stderr
+
+
+def test_output_file_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "out.bin"
+    assert run("encode", "--as", "esnp-line", "--json", '{"lines": []}', "-o", str(target)).exit_code == 0
+    assert target.read_bytes() == b"\0\0\0\0"
+    target.chmod(0o600)
+    failed = run("encode", "--as", "esnp-line", "--json", '{"lines": [{}]}', "-o", str(target))
+    assert failed.exit_code == 2
+    assert target.read_bytes() == b"\0\0\0\0"
+    assert run("bytes", "--hex", "cafe", "-o", str(target)).exit_code == 0
+    assert target.read_bytes() == b"\xca\xfe"
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert os.listdir(tmp_path) == ["out.bin"]
+
+
+def test_output_of_what_did_not_decode_is_written(run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    result = run("decode", "--hex", "deadbeef", "-o", str(target))
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "de ad be ef" in target.read_text()
+
+
+def test_input_is_not_overwritten(run: Run, message: Path) -> None:
+    result = run("decode", str(message), "-o", str(message))
+    assert result.exit_code == 2
+    assert "is an input" in result.stderr
+    assert message.read_bytes() == MESSAGE
+
+
+def test_output_in_no_folder(run: Run) -> None:
+    result = run("decode", "--hex", MESSAGE.hex(), "-o", "/no/such/folder/x")
+    assert result.exit_code == 2
+    assert "no such folder" in result.stderr
+
+
+def test_damaged_gzip_is_said(run: Run) -> None:
+    packed = gzip.compress(MESSAGE + os.urandom(4096))
+    cut = run("decode", "--as", "esnp-line", "--format", "jsonl", stdin=packed[:2000])
+    assert cut.exit_code == 1
+    assert "the gzip data is cut off" in cut.stderr
+    assert json.loads(cut.stdout.splitlines()[0])["message"]["lines"]
+    broken = run("decode", "--as", "esnp-line", stdin=packed[:2000] + b"\xff" * 2000)
+    assert broken.exit_code == 1
+
+
+def test_refused_paste_says_where(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "cut.txt"
+    path.write_text("ca fe ba be 00 11 22 33\n44 55 66 77 88 zz 99 aa\n")
+    result = run("decode", str(path))
+    assert result.exit_code == 2
+    assert f"{path}:2:" in result.stderr
+    assert result.stdout == ""
+
+
+def test_unexpected_error_is_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_name: str) -> None:
+        raise RuntimeError("something\nodd")
+
+    monkeypatch.setattr(registry, "get", broken)
+    result = run("protocols")
+    assert result.exit_code == main_module.FAILED
+    assert "RuntimeError: something odd" in result.stderr
+    assert "Traceback" not in result.stderr
+    shown = run("--debug", "protocols")
+    assert "Traceback" in shown.stderr
+    monkeypatch.delenv(main_module.DEBUG)
+
+
+def test_color(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("decode", "--hex", MESSAGE.hex())
+    plain = run(*words).stdout
+    assert "\x1b" not in plain
+    painted = run(*words, "--color", "always").stdout
+    assert "\x1b[" in painted
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert run(*words).stdout == painted
+    assert run(*words, "--color", "never").stdout == plain
+    assert "\x1b" not in run(*words, "--format", "json").stdout
+
+
+def test_records_of_several_directions_need_a_choice(run: Run) -> None:
+    rows = [
+        {"protocol": "esnp-line", "source": {"flow": flow}, "message": {"lines": lines}}
+        for flow, lines in (("tcp a > b", []), ("tcp b > a", [{"type": "TRACE"}]), ("tcp a > b", []))
+    ]
+    given = "".join(json.dumps(row) + "\n" for row in rows)
+    refused = run("encode", stdin=given)
+    assert refused.exit_code == 2
+    assert "--flow" in refused.stderr
+    assert "tcp b > a" in refused.stderr
+    assert run("encode", "--to", "hex", "--flow", "tcp a > b", stdin=given).stdout == "0000000000000000\n"
+    assert run("encode", "--to", "hex", "--flow", "2", stdin=given).stdout == "1900000000000000\n"
+    assert run("encode", "--flow", "3", stdin=given).exit_code == 2
+
+
+def test_errors_of_encode_name_line_and_path(run: Run) -> None:
+    good = '{"protocol": "esnp-line", "message": {"lines": []}}\n'
+    bad = '{"protocol": "esnp-line", "message": {"lines": [{"type": "FLAG", "flag": "NO"}]}}\n'
+    assert "line 2: message.lines[0].flag" in run("encode", stdin=good + bad).stderr
+    assert "[1].message.lines[0].flag" in run("encode", stdin=f"[{good}, {bad}]").stderr
+    assert "-:2:" in run("encode", stdin=good + '{"protocol": \n').stderr
+    assert "-:2:1" in run("encode", stdin="[\n}").stderr
+
+
+# --- as a process -------------------------------------------------------------------------------------
+
+
+def test_what_a_piped_decode_imports() -> None:
+    code = (
+        "import sys\n"
+        "from wirelens.cli.main import group\n"
+        f"sys.argv = ['wirelens', 'decode', '--hex', '{MESSAGE.hex()}']\n"
+        "try:\n    group(prog_name='wirelens')\n"
+        "except SystemExit as end:\n    assert not end.code, end.code\n"
+        "heavy = {'rich', 'pyspark', 'pyarrow', 'pandas', 'asyncio', 'subprocess', 'tempfile', 'socket',\n"
+        "         'dataclasses', 'importlib.metadata', 'wirelens.codecs.captures', 'wirelens.formatters.hexview'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert b"esnp-line" in done.stdout
+    assert done.stderr.strip() == b"[]"
+
+
+def test_closed_pipe_ends_quietly() -> None:
+    with process("decode", "--as", "esnp-line", "--format", "jsonl", "-") as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            for _ in range(2000):
+                running.stdin.write(MESSAGE * 100)
+        with contextlib.suppress(BrokenPipeError):
+            running.stdin.close()
+        assert running.wait(60) == 141
+        assert running.stderr.read() == b""
+
+
+def test_interrupt_is_quiet() -> None:
+    with process("decode", "--as", "esnp-line", "--format", "jsonl", "-") as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdin.write(MESSAGE)
+        running.stdin.flush()
+        assert running.stdout.readline()  # it reads, and waits for more
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 130
+        assert b"Traceback" not in running.stderr.read()
+
+
+def test_messages_come_when_they_are_complete() -> None:
+    with process("decode", "-") as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        for _ in range(2):
+            running.stdin.write(MESSAGE)
+            running.stdin.flush()
+            lines = [running.stdout.readline() for _ in range(3)]
+            assert b"REQUEST" in lines[0] + lines[1]
+            if not lines[0].strip():
+                running.stdout.readline()
+        running.stdin.close()
+        assert running.wait(60) == 0
+
+
+def test_completion() -> None:
+    def complete(line: str) -> list[str]:
+        words = line.split(" ")
+        environment = {
+            **os.environ,
+            "_WIRELENS_COMPLETE": "bash_complete",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(words) - 1),
+        }
+        command = [sys.executable, "-m", "wirelens.cli.main"]
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)
+        return [item.partition(",")[2] for item in done.stdout.decode().splitlines()]
+
+    assert complete("wirelens de") == ["decode", "detect"]
+    assert complete("wirelens decode --as esnp-") == ["esnp-line", "esnp-frame"]
+    assert "tree" in complete("wirelens decode --format t")
+    assert "base64" in complete("wirelens bytes --input base")
+    assert complete("wirelens decode examples/") != ["decode"]

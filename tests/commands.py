@@ -1,0 +1,26 @@
+"""Running commands as a user does: types and processes that the tests of several folders share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from click.testing import Result
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Run(Protocol):
+    def __call__(self, *words: str, stdin: str | bytes = b"") -> Result: ...
+
+
+def process(*words: str, **options: Any) -> subprocess.Popen[bytes]:
+    """Starts `wirelens WORDS…` as a process, all its streams being pipes unless `options` say otherwise."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "NO_COLOR")}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [sys.executable, "-m", "wirelens.cli.main", *words]
+    return subprocess.Popen(command, cwd=ROOT, **{"env": kept, **pipes, **options})
