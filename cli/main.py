@@ -19,7 +19,9 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "encode": ("wirelens.cli.encode", "Turn the JSON of messages into bytes."),
     "bytes": ("wirelens.cli.bytes", "Turn whatever was pasted into bytes."),
     "flows": ("wirelens.cli.flows", "List the conversations of a capture."),
+    "bulk": ("wirelens.cli.bulk.command", "Turn folders of captures into a table, with Spark."),
     "protocols": ("wirelens.cli.protocols", "List the protocols, or the codes of notes and errors."),
+    "doctor": ("wirelens.cli.doctor", "Say what is installed, and what bulk lacks."),
 }
 
 DEBUG: Final = "WIRELENS_DEBUG"

@@ -1,6 +1,7 @@
 """A decoding task: rows of chunks.SCHEMA, sorted, in; part files, and one account for each bucket, out.
 
-One flow is worked on at a time, so a task holds one flow's unfinished bytes whatever the size of its input.
+One pair of endpoints is worked on at a time, so a task holds its unfinished bytes only, whatever the size of
+the input.
 """
 
 from __future__ import annotations
@@ -8,45 +9,57 @@ from __future__ import annotations
 import heapq
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from librt.strings import BytesWriter
+from wirelens.cli.bulk import plainly
 from wirelens.cli.bulk.chunks import (
     CHUNK,
     FILE,
     FILE_SHIFT,
     NUMBER_MASK,
     RANGE,
+    STATE_TIME,
     Ordered,
     Row,
     bucket_of,
     in_order,
     unpack,
 )
-from wirelens.cli.bulk.conversation import Conversation, Said
 from wirelens.cli.bulk.files import Folder, Readers
+from wirelens.cli.bulk.plan import Range, load_range
 from wirelens.cli.bulk.reading import read_fragments
 from wirelens.cli.bulk.table import PartWriter
-from wirelens.codecs.captures import Assembler, Flow, Piece, Segment
+from wirelens.codecs import saved
+from wirelens.codecs.captures import Assembler, Flow, FragmentRow, Piece, Segment
+from wirelens.codecs.conversations import Conversations, Said
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.notation import Writer
 from wirelens.codecs.record import Record
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.accumulators import Accumulator
 
 RESULT = "result binary"
 HEAD_BYTES = 4096
 """So many bytes of a stream that nobody recognised are kept."""
 REFUSED_BYTES = 1 << 20
 """So many bytes of an input that was refused are kept."""
+SILENT_US = 24 * 3600 * 1_000_000
+"""A connection that says nothing for so long, in capture time, is not kept open for the next run."""
 SLOWEST = 10
 
-# What is counted of each file.
-RAW, PAYLOAD, DELIVERED, DECODED, QUARANTINED, UNRECOGNISED, PENDING, MESSAGES, ERRORS = range(9)
-COUNTS = 9
+# What is counted of each file. RAW: bytes of all segments; PAYLOAD: without text on resets. CARRIED: bytes
+# that an earlier run left pending; AGAIN: bytes that came more than once. PAYLOAD + CARRIED is DECODED +
+# QUARANTINED + UNRECOGNISED + AGAIN + PENDING.
+RAW, PAYLOAD, CARRIED, DECODED, QUARANTINED, UNRECOGNISED, AGAIN, PENDING, MESSAGES, ERRORS = range(10)
+COUNTS = 10
+
+Origin = tuple[int, int, int, int]
+"""Where bytes of a stream came from: start and end in the stream, packet, time."""
 
 
 class Config(NamedTuple):
@@ -59,6 +72,8 @@ class Config(NamedTuple):
     protocol: str  # "" detects
     jsonl: bool
     quarantine: str  # "full", "head" or "none": what is kept of unrecognised bytes
+    final: bool  # whether streams end with the input, or are kept for the next run
+    horizon: int  # µs: what ended before that will not be heard of again
     names: tuple[tuple[int, str], ...]  # the input files' numbers and names
 
 
@@ -74,21 +89,20 @@ class Account:
         self.slow: list[tuple[int, str, str]] = []
         self.flows = 0
 
-    def add(self, file: int, what: int, amount: int) -> None:
+    def counts(self, file: int) -> list[int]:
         counts = self.files.get(file)
         if counts is None:
             counts = self.files[file] = [0] * COUNTS
-        counts[what] += amount
+        return counts
 
     def error(self, code: str) -> None:
         self.errors[code] = self.errors.get(code, 0) + 1
 
     def latency(self, latency_us: int, protocol: str, summary: str) -> None:
-        item = (latency_us, protocol, summary[:200])
         if len(self.slow) < SLOWEST:
-            heapq.heappush(self.slow, item)
-        elif item > self.slow[0]:
-            heapq.heapreplace(self.slow, item)
+            heapq.heappush(self.slow, (latency_us, protocol, summary[:200]))
+        elif latency_us > self.slow[0][0]:
+            heapq.heapreplace(self.slow, (latency_us, protocol, summary[:200]))
 
 
 class Tables:
@@ -101,13 +115,15 @@ class Tables:
         self._jsonl = config.jsonl
         self._writers: dict[tuple[str, str], PartWriter] = {}
 
-    def add(self, table: str, protocol: str, row: dict[str, Any], size: int) -> None:
+    def add(self, table: str, protocol: str, row: tuple[Any, ...], size: int) -> None:
+        """Take a row, its values in the order of the table's columns."""
         writer = self._writers.get((table, protocol))
         if writer is None:
-            parts = [self._stage, table]
+            parts = [self._stage, "_ledger/_pending" if table == "pending" else table]
             if protocol:
                 parts.append(f"protocol={protocol}")
-            writer = PartWriter(self._folder, table, tuple(parts), self._stem, self._jsonl)
+            jsonl = self._jsonl and table != "pending"
+            writer = PartWriter(self._folder, table, tuple(parts), self._stem, jsonl)
             self._writers[table, protocol] = writer
         writer.add(row, size)
 
@@ -120,18 +136,22 @@ class Tables:
         return parts
 
 
-def decode_rows(config: Config, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The accounts of the buckets in these batches, as JSON."""
+def decode_rows(
+    config: Config, counters: tuple[Accumulator[int], ...], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The accounts of the buckets in these batches. `counters` take messages and errors, if given."""
     import pyarrow as pa
 
+    schema = pa.schema([("result", pa.binary())])
     names = dict(config.names)
-    late = read_fragments(config.side) if config.side else []
+    late, left = read_fragments(config.side, config.final)
     for bucket, rows in groupby(_rows(batches), key=lambda row: row.bucket):
         work = Bucket(config, bucket, names)
         work.run(rows, [each for each in late if bucket_of(each[1].key, config.buckets) == bucket])
-        yield pa.RecordBatch.from_pydict(
-            {"result": [json.dumps(work.result()).encode()]}, schema=pa.schema([("result", pa.binary())])
-        )
+        result = work.result(left)
+        for counter, what in zip(counters, (MESSAGES, ERRORS), strict=False):
+            counter.add(sum(counts[what] for counts in work.account.files.values()))
+        yield pa.RecordBatch.from_arrays([pa.array([plainly.dumps(result)], pa.binary())], schema=schema)
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
@@ -142,12 +162,12 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
 class Bucket:
     """The work on one bucket."""
 
-    def __init__(self, config: Config, bucket: int, names: dict[int, str]) -> None:
+    def __init__(self, config: Config, bucket: int, names: Mapping[int, str]) -> None:
         self.config = config
         self.bucket = bucket
         self.account = Account()
         self.tables = Tables(config, bucket)
-        self.rows = RowMaker(config, self.account, self.tables, names)
+        self.maker = RowMaker(config.quarantine, self.account, self.tables, names)
 
     def run(self, rows: Iterable[Row], late: list[tuple[int, Segment]]) -> None:
         """Work through the bucket's rows; `late` are segments that came of left-over fragments."""
@@ -157,125 +177,166 @@ class Bucket:
             waiting.setdefault(segment.key, []).append((time, packet, [(time, packet, segment)]))
         for (kind, key), group in groupby(rows, key=lambda row: (row.kind, row.key)):
             if kind == CHUNK:
-                chunks = ((row.time, row.packet, unpack(key, row.data)) for row in group)
-                more = waiting.pop(key, None)
-                self._flow(heapq.merge(chunks, sorted(more, key=_first), key=_first) if more else chunks)
+                whole = iter(group)
+                first = next(whole)
+                state = first.data if first.time == STATE_TIME else b""
+                rest = whole if state else chain((first,), whole)
+                chunks = ((row.time, row.packet, unpack(key, row.data)) for row in rest)
+                more = sorted(waiting.pop(key, ()), key=_first)
+                self._flow(key, state, heapq.merge(chunks, more, key=_first) if more else chunks)
             elif kind == FILE:
                 for row in group:
                     self._file(row)
             elif kind == RANGE:
                 self.account.ranges.extend(json.loads(row.data) for row in group)
-        for more in waiting.values():
-            self._flow(sorted(more, key=_first))
+        for key, more in waiting.items():
+            self._flow(key, b"", sorted(more, key=_first))
 
-    def _flow(self, chunks: Iterable[tuple[int, int, list[Ordered]]]) -> None:
-        """All connections of one pair of endpoints."""
-        assembler = Assembler()
-        conversation = Conversation(self.config.protocol)
-        account, maker = self.account, self.rows
-        payload: dict[int, int] = {}
-        delivered: dict[int, int] = {}
+    def _flow(self, key: bytes, state: bytes, chunks: Iterable[tuple[int, int, list[Ordered]]]) -> None:
+        """All connections of one pair of endpoints, from where an earlier run left them."""
+        account, maker = self.account, self.maker
+        waited: list[tuple[int, int]] = []
+        if state:
+            streams, plain = plainly.loads(state)
+            assembler, conversations = saved.load(plain, self.config.protocol or None)
+            waited = saved.waiting(assembler)
+            flows = {flow.number: flow for flow, _ in saved.flows(assembler)}
+            for size, packet in chain(waited, maker.load(streams, flows)):
+                account.counts(packet >> FILE_SHIFT)[CARRIED] += size
+        else:
+            assembler, conversations = Assembler(), Conversations(self.config.protocol or None)
+        flows_before = assembler.flows
+        came: dict[int, int] = {}  # bytes of each file that were or are to be put in order, less what was
+        for size, packet in waited:
+            came[packet >> FILE_SHIFT] = came.get(packet >> FILE_SHIFT, 0) + size
         pieces: list[Piece] = []
-        before = 0
+        before = assembler.payload
         for segment in in_order(chunks):
-            file = segment.packet >> FILE_SHIFT
-            size = len(segment.payload)
-            maker.segment(segment)
+            maker.packet = segment.packet
             assembler.extend(segment, pieces)
+            size = len(segment.payload)
             if size:
-                account.add(file, RAW, size)
+                file = segment.packet >> FILE_SHIFT
+                counts = account.counts(file)
+                counts[RAW] += size
                 now = assembler.payload
                 if now != before:
-                    payload[file] = payload.get(file, 0) + now - before
+                    counts[PAYLOAD] += now - before
+                    came[file] = came.get(file, 0) + now - before
                     before = now
             if pieces:
-                for piece in pieces:
-                    if piece.data:
-                        file = piece.packets[-1] >> FILE_SHIFT
-                        delivered[file] = delivered.get(file, 0) + len(piece.data)
-                    maker.piece(piece)
-                    for said in conversation.feed(piece):
-                        maker.said(said)
-                    if piece.end:
-                        maker.end(piece)
+                self._pieces(pieces, conversations, came)
                 pieces = []
-        for piece in assembler.close():
+        waiting: list[tuple[int, int]] = []
+        if self._goes_on(assembler):
+            waiting = saved.waiting(assembler)
+            streams, undecoded = maker.save()
+            for size, packet in chain(waiting, undecoded):
+                account.counts(packet >> FILE_SHIFT)[PENDING] += size
+            for size, packet in waiting:
+                came[packet >> FILE_SHIFT] -= size
+            data = plainly.dumps((streams, saved.save(assembler, conversations)))
+            self.tables.add("pending", "", (key, data), len(data))
+        else:
+            self._pieces(assembler.close(), conversations, came)
+            for said in conversations.close():
+                maker.said(said)
+            maker.close()
+        placed = assembler.delivered + assembler.retransmitted + sum(size for size, _ in waiting)
+        if assembler.payload != placed:
+            raise AssertionError("a flow's bytes do not add up")
+        if sum(came.values()) != assembler.retransmitted:
+            raise AssertionError("a flow's repeated bytes do not add up")
+        for file, size in came.items():
+            account.counts(file)[AGAIN] += size
+        account.flows += assembler.flows - flows_before
+
+    def _pieces(self, pieces: list[Piece], conversations: Conversations, came: dict[int, int]) -> None:
+        maker = self.maker
+        for piece in pieces:
             if piece.data:
-                file = piece.packets[-1] >> FILE_SHIFT
-                delivered[file] = delivered.get(file, 0) + len(piece.data)
+                came[piece.packets[-1] >> FILE_SHIFT] -= len(piece.data)
             maker.piece(piece)
-            for said in conversation.feed(piece):
+            for said in conversations.feed(piece):
                 maker.said(said)
             if piece.end:
                 maker.end(piece)
-        maker.close()
-        if assembler.payload != assembler.delivered + assembler.retransmitted:
-            raise AssertionError("a flow's bytes do not add up")
-        account.flows += assembler.flows
-        for file, size in payload.items():
-            account.add(file, PAYLOAD, size)
-        for file, size in delivered.items():
-            account.add(file, DELIVERED, size)
+
+    def _goes_on(self, assembler: Assembler) -> bool:
+        """Whether a flow is kept for the next run: it is open, or ended so lately that more may come."""
+        if self.config.final:
+            return False
+        for flow, ended in saved.flows(assembler):
+            return flow.last_us >= (self.config.horizon if ended else self.config.horizon - SILENT_US)
+        return False
 
     def _file(self, row: Row) -> None:
         """An input that is no capture."""
-        from wirelens.cli.inputs import Input, InputError
-
-        root, path, name, length = json.loads(row.data)
         file = row.packet >> FILE_SHIFT
-        readers = Readers()
-
-        class Remote(Input):
-            def _read(self) -> Iterator[bytes]:
-                return readers.chunks(root, path, 0, length)
-
-        source = Remote(name)
-        said: dict[str, Any] = {
-            "file": file,
-            "container": "",
-            "compressed": False,
-            "read": 0,
-            "status": "done",
-            "notes": [],
-        }
-        maker = self.rows
-        try:
-            source.open()
-            decoder = Decoder(self.config.protocol or None)
-            for chunk in source.chunks:
-                said["read"] += len(chunk)
-                for record in decoder.feed(chunk):
-                    maker.plain(file, record)
-            for record in decoder.close():
-                maker.plain(file, record)
-            maker.end_plain(file)
-            said["container"] = source.form
-            said["compressed"] = source.gzipped
-            said["notes"] = [("truncated", said["read"], note) for note in source.notes]
-        except InputError as error:
-            said["container"] = "text"
-            said["read"] = length
-            maker.refused(file, str(error), readers.head(root, path, REFUSED_BYTES), length)
-        except OSError as error:
-            maker.plain_gone(file)
-            said["status"] = str(error)
-        self.account.add(file, PAYLOAD, said["read"])
-        self.account.add(file, DELIVERED, said["read"])
+        said: dict[str, Any] = {"file": file}
+        for _ in decode_plain(load_range(json.loads(row.data)), file, self.config.protocol, self.maker, said):
+            pass
+        self.account.counts(file)[PAYLOAD] += said["read"]
         self.account.inputs.append(said)
 
-    def result(self) -> dict[str, Any]:
+    def result(self, left: list[FragmentRow]) -> dict[str, Any]:
+        """The account as plain values. The first bucket tells which fragments are kept for the next run."""
         account = self.account
         return {
             "bucket": self.bucket,
             "parts": self.tables.close(),
-            "files": account.files,
+            "files": list(account.files.items()),
             "ranges": account.ranges,
             "inputs": account.inputs,
             "protocols": account.protocols,
             "errors": account.errors,
             "slow": sorted(account.slow, reverse=True),
             "flows": account.flows,
+            "fragments": left if self.bucket == 0 else [],
         }
+
+
+def decode_plain(
+    each: Range, file: int, protocol: str, maker: RowMaker, said: dict[str, Any]
+) -> Iterator[None]:
+    """Give the records of an input that is no capture to `maker`; a step for each chunk of it.
+
+    `said` gets the bytes read after unpacking, and how the input is packed and damaged.
+    """
+    from wirelens.cli.inputs import Input, InputError
+
+    readers = Readers()
+
+    class Remote(Input):
+        def _read(self) -> Iterator[bytes]:
+            return readers.chunks(each.root, each.path, 0, each.length)
+
+    source = Remote(each.name)
+    decoder = Decoder(protocol or None)
+    read, status = 0, "done"
+    try:
+        source.open()
+        for chunk in source.chunks:
+            read += len(chunk)
+            for record in decoder.feed(chunk):
+                maker.plain(file, record)
+            yield None
+    except InputError as error:
+        read = each.length
+        maker.refused(file, str(error), readers.head(each.root, each.path, REFUSED_BYTES), each.length)
+    except OSError as error:
+        status = str(error)
+    for record in decoder.close():
+        maker.plain(file, record)
+    maker.close()
+    said |= {
+        "read": read,
+        "status": status,
+        "container": source.form or "text",
+        "compressed": source.gzipped,
+        "notes": [("truncated", read, note) for note in source.notes],
+    }
+    yield None
 
 
 def _first(row: tuple[int, int, list[Ordered]]) -> tuple[int, int]:
@@ -285,17 +346,28 @@ def _first(row: tuple[int, int, list[Ordered]]) -> tuple[int, int]:
 class _Stream:
     """Where the bytes of one direction came from, and what of them nobody recognised."""
 
-    __slots__ = ("connection", "direction", "flow", "head", "head_offset", "head_place", "origins", "unknown")
+    __slots__ = (
+        "columns",
+        "connection",
+        "direction",
+        "flow",
+        "head",
+        "origins",
+        "position",
+        "unknown",
+        "where",
+    )
 
     def __init__(self, flow: Flow | None, direction: int, connection: int | None) -> None:
         self.flow = flow
         self.direction = direction
         self.connection = connection
-        self.origins: deque[tuple[int, int, int, int]] = deque()  # start, end, packet, time
+        self.columns: tuple[Any, ...] | None = None
+        self.origins: deque[Origin] = deque()
+        self.position = 0  # behind the last record
         self.unknown = 0
         self.head = b""
-        self.head_offset = 0
-        self.head_place: tuple[int, int] = (0, 0)
+        self.where = (0, 0, 0)  # offset of the first unknown bytes, packet and time of the last
 
     def take(self, offset: int, length: int) -> list[tuple[int, int, int, int]]:
         """What of this stretch came from where: bytes, file, packet, time; older origins are forgotten."""
@@ -303,6 +375,10 @@ class _Stream:
         while origins and origins[0][1] <= offset:
             origins.popleft()
         end = offset + length
+        self.position = end
+        start, stop, packet, time = origins[0]
+        if start <= offset and end <= stop:
+            return [(length, packet >> FILE_SHIFT, packet, time)]
         found = []
         for start, stop, packet, time in origins:
             if start >= end:
@@ -310,43 +386,48 @@ class _Stream:
             found.append((min(stop, end) - max(start, offset), packet >> FILE_SHIFT, packet, time))
         return found
 
+    def source(self) -> tuple[Any, ...]:
+        """The columns from `transport` to `direction`."""
+        if self.columns is None:
+            flow, side = self.flow, self.direction
+            if flow is None:
+                self.columns = (None,) * 7
+            else:
+                here = (flow.address(side), flow.ports[side])
+                there = (flow.address(1 - side), flow.ports[1 - side])
+                self.columns = (flow.transport, *here, *there, self.connection, side)
+        return self.columns
+
 
 class RowMaker:
     """Records in, rows of the tables out, each byte counted for its file."""
 
-    def __init__(self, config: Config, account: Account, tables: Tables, names: dict[int, str]) -> None:
-        self._config = config
+    def __init__(self, quarantine: str, account: Account, tables: Any, names: Mapping[int, str]) -> None:
+        self.packet = 0  # the one that is being worked on
+        self._quarantine = quarantine
         self._account = account
         self._tables = tables
         self._names = names
         self._streams: dict[tuple[int, int], _Stream] = {}
         self._connections: dict[int, int] = {}
-        self._packet = 0
-
-    def segment(self, segment: Segment) -> None:
-        """Say which packet is being worked on."""
-        self._packet = segment.packet
 
     def piece(self, piece: Piece) -> None:
-        """Remember where bytes came from; a connection is named after the packet with its first bytes."""
+        """Remember where bytes came from; a connection is named after the packet that first gave some."""
         flow = piece.flow
         key = (flow.number, piece.direction)
         stream = self._streams.get(key)
         if stream is None:
-            connection = self._connections.setdefault(
-                flow.number, piece.packets[-1] if piece.packets else self._packet
-            )
+            connection = self._connections.setdefault(flow.number, self.packet)
             stream = self._streams[key] = _Stream(flow, piece.direction, connection)
         if piece.data:
-            stream.origins.append(
-                (piece.offset, piece.offset + len(piece.data), piece.packets[-1], piece.time_us)
-            )
+            end = piece.offset + len(piece.data)
+            stream.origins.append((piece.offset, end, piece.packets[-1], piece.time_us))
 
     def said(self, said: Said) -> None:
         """A record of a conversation."""
         stream = self._streams[said.flow.number, said.direction]
-        origins = stream.take(said.record.offset, said.record.length)
-        self._record(stream, said.record, origins, said)
+        record = said.record
+        self._record(stream, record, stream.take(record.offset, record.length), said)
 
     def end(self, piece: Piece) -> None:
         """A direction has ended."""
@@ -355,148 +436,132 @@ class RowMaker:
             self._unrecognised(stream)
 
     def close(self) -> None:
-        """The end of a pair of endpoints."""
+        """The end of a pair of endpoints, or of an input."""
         for stream in self._streams.values():
             self._unrecognised(stream)
         self._streams = {}
         self._connections = {}
 
+    def save(self) -> tuple[list[tuple[Any, ...]], list[tuple[int, int]]]:
+        """The streams as plain values; and what of them is in no record: bytes and their packet."""
+        plain, undecoded = [], []
+        for (number, direction), stream in self._streams.items():
+            self._unrecognised(stream)
+            left = [origin for origin in stream.origins if origin[1] > stream.position]
+            undecoded += [(end - max(start, stream.position), packet) for start, end, packet, _ in left]
+            plain.append((number, direction, stream.connection, stream.position, left))
+        self._streams = {}
+        self._connections = {}
+        return plain, undecoded
+
+    def load(self, plain: Iterable[tuple[Any, ...]], flows: Mapping[int, Flow]) -> list[tuple[int, int]]:
+        """Go on with streams that `save` gave; what of them is in no record: bytes and their packet."""
+        undecoded = []
+        for number, direction, connection, position, left in plain:
+            stream = _Stream(flows[number], direction, connection)
+            stream.position = position
+            stream.origins.extend(tuple(origin) for origin in left)
+            self._streams[number, direction] = stream
+            self._connections[number] = connection
+            undecoded += [(end - max(start, position), packet) for start, end, packet, _ in left]
+        return undecoded
+
     def plain(self, file: int, record: Record) -> None:
         """A record of an input that is no capture."""
-        stream = self._streams.setdefault((-1, 0), _Stream(None, 0, None))
+        stream = self._streams.get((-1, 0))
+        if stream is None:
+            stream = self._streams[-1, 0] = _Stream(None, 0, None)
         self._record(stream, record, [(record.length, file, file << FILE_SHIFT, 0)], None)
-
-    def end_plain(self, file: int) -> None:
-        self.close()
-
-    def plain_gone(self, file: int) -> None:
-        """An input that could not be read to its end: what was read of it counts, and is over."""
-        self.close()
 
     def refused(self, file: int, text: str, head: bytes, size: int) -> None:
         """An input that is not read at all."""
-        place = file << FILE_SHIFT
-        row = self._source(_Stream(None, 0, None), 0, size, place, 0)
-        code = "pasted-refused"
-        row |= {
-            "protocol": "unknown",
-            "error_code": code,
-            "error_offset": 0,
-            "error_text": text,
-            "partial": None,
-            "raw": head,
-            "notes": None,
-        }
-        self._tables.add("quarantine", "", row, len(head))
-        self._account.add(file, QUARANTINED, size)
-        self._account.add(file, ERRORS, 1)
+        code = "input-refused"
+        source = self._source(_Stream(None, 0, None), 0, size, file << FILE_SHIFT, 0)
+        row = (*source, "unknown", code, 0, clean(text), None, head, None)
+        self._tables.add("quarantine", "", row, len(head) + 256)
+        counts = self._account.counts(file)
+        counts[QUARANTINED] += size
+        counts[ERRORS] += 1
         self._account.error(code)
 
     def _record(
         self, stream: _Stream, record: Record, origins: list[tuple[int, int, int, int]], said: Said | None
     ) -> None:
-        account = self._account
         if sum(origin[0] for origin in origins) != record.length:
             raise AssertionError("a record's bytes are not those that came")
         codec = record.codec
         if codec is None:
             self._unknown(stream, record, origins)
             return
+        account = self._account
         error = record.error
         what = DECODED if error is None else QUARANTINED
         for size, file, _, _ in origins:
-            account.add(file, what, size)
+            account.counts(file)[what] += size
         _, file, packet, time = origins[-1]
-        row = self._source(stream, record.offset, record.length, packet, time)
+        counts = account.counts(file)
+        source = self._source(stream, record.offset, record.length, packet, time)
         notes = [{"code": n.code, "offset": n.offset, "text": clean(n.text)} for n in record.notes] or None
-        row["notes"] = notes
         if error is None:
             message = document(record)
             summary = clean(record.summary)
-            row["kind"] = clean(record.kind)
-            row["summary"] = summary
-            row["message"] = message
-            row["damaged"] = record.damaged
-            row["pair_id"] = row["latency_us"] = None
-            if said is not None:
-                row["pair_id"] = said.pair
-                row["latency_us"] = said.latency_us
-                if said.latency_us is not None:
-                    account.latency(said.latency_us, codec.name, summary)
+            pair = latency = None
+            if said is not None and said.pair:
+                pair = f"{stream.connection}.{said.pair.rpartition('.')[2]}"
+                latency = said.latency_us
+                if latency is not None:
+                    account.latency(latency, codec.name, summary)
+            damaged = record.damaged
+            row = (*source, clean(record.kind), summary, pair, latency, message, damaged, notes)
             self._tables.add("messages", codec.name, row, len(message) + len(summary) + 128)
-            account.add(file, MESSAGES, 1)
+            counts[MESSAGES] += 1
             counted = account.protocols.setdefault(codec.name, [0, 0])
             counted[0] += 1
             counted[1] += record.length
-            if record.damaged:
-                account.add(file, ERRORS, 1)
+            if damaged:
+                counts[ERRORS] += 1
                 account.error("inner-error")
             return
         partial = document(record) if record.partial is not None else None
-        row["protocol"] = codec.name
-        row["error_code"] = error.code
-        row["error_offset"] = error.offset
-        row["error_text"] = clean(error.text)
-        row["partial"] = partial
-        row["raw"] = record.raw
-        self._tables.add("quarantine", "", row, len(record.raw) + len(partial or "") + 128)
-        account.add(file, ERRORS, 1)
+        row = (*source, codec.name, error.code, error.offset, clean(error.text), partial, record.raw, notes)
+        self._tables.add("quarantine", "", row, len(record.raw) + len(partial or "") + 256)
+        counts[ERRORS] += 1
         account.error(error.code)
 
     def _unknown(self, stream: _Stream, record: Record, origins: list[tuple[int, int, int, int]]) -> None:
         for size, file, _, _ in origins:
-            self._account.add(file, UNRECOGNISED, size)
+            self._account.counts(file)[UNRECOGNISED] += size
         _, _, packet, time = origins[-1]
-        if self._config.quarantine == "full":
+        if self._quarantine == "full":
             self._opaque(stream, record.offset, record.length, packet, time, record.raw)
             return
-        if not stream.unknown:
-            stream.head_offset = record.offset
+        offset = stream.where[0] if stream.unknown else record.offset
         if len(stream.head) < HEAD_BYTES:
             stream.head += record.raw[: HEAD_BYTES - len(stream.head)]
         stream.unknown += record.length
-        stream.head_place = (packet, time)
+        stream.where = (offset, packet, time)
 
     def _unrecognised(self, stream: _Stream) -> None:
         """The row of a stream that nobody recognised."""
         if stream.unknown:
-            raw = stream.head if self._config.quarantine == "head" else None
-            self._opaque(stream, stream.head_offset, stream.unknown, *stream.head_place, raw)
+            offset, packet, time = stream.where
+            raw = stream.head if self._quarantine == "head" else None
+            self._opaque(stream, offset, stream.unknown, packet, time, raw)
+            stream.unknown, stream.head = 0, b""
 
     def _opaque(
         self, stream: _Stream, offset: int, length: int, packet: int, time: int, raw: bytes | None
     ) -> None:
-        row = self._source(stream, offset, length, packet, time)
-        row |= {
-            "protocol": "unknown",
-            "error_code": "unknown-protocol",
-            "error_offset": offset,
-            "error_text": "no protocol has enough evidence",
-            "partial": None,
-            "raw": raw,
-            "notes": None,
-        }
-        self._tables.add("quarantine", "", row, len(raw or b"") + 128)
+        source = self._source(stream, offset, length, packet, time)
+        said = ("unknown", "unknown-protocol", offset, "no protocol has enough evidence", None, raw, None)
+        self._tables.add("quarantine", "", (*source, *said), len(raw or b"") + 256)
 
-    def _source(self, stream: _Stream, offset: int, length: int, packet: int, time: int) -> dict[str, Any]:
+    def _source(self, stream: _Stream, offset: int, length: int, packet: int, time: int) -> tuple[Any, ...]:
         """The columns that say where a record came from."""
-        flow = stream.flow
-        row: dict[str, Any] = {"file": self._names[packet >> FILE_SHIFT], "offset": offset, "length": length}
-        if flow is None:
-            row |= dict.fromkeys(("transport", "source_address", "source_port", "destination_address"))
-            row |= dict.fromkeys(("destination_port", "connection", "direction", "time", "packet"))
-            return row
-        side = stream.direction
-        row["transport"] = flow.transport
-        row["source_address"] = flow.address(side)
-        row["source_port"] = flow.ports[side]
-        row["destination_address"] = flow.address(1 - side)
-        row["destination_port"] = flow.ports[1 - side]
-        row["connection"] = stream.connection
-        row["direction"] = side
-        row["time"] = time
-        row["packet"] = packet & NUMBER_MASK
-        return row
+        name = self._names[packet >> FILE_SHIFT]
+        if stream.flow is None:
+            return (name, *stream.source(), None, None, offset, length)
+        return (name, *stream.source(), time, packet & NUMBER_MASK, offset, length)
 
 
 def document(record: Record) -> str:

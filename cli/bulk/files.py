@@ -128,7 +128,7 @@ class Readers:
                 time.sleep(tries)
 
     def head(self, root: str, path: str, size: int) -> bytes:
-        """The first bytes of a file, at most `size`. Raises OSError."""
+        """The first bytes of a file, at most `size`; all with -1. Raises OSError."""
         return b"".join(self.chunks(root, path, 0, size))
 
 

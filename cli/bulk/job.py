@@ -1,43 +1,64 @@
 """A bulk run: plan, read, decode, check the sums, commit.
 
-Spark reads the ranges of the plan through the data source, brings the packets of each flow to one task, in
-order, and that task decodes them and writes part files. The driver sees only accounts: it adds them up, and
-either everything becomes the folder's or nothing does (see ledger.py).
+Spark reads the ranges of the plan through the data source, brings the packets of each pair of endpoints to
+one task, in order, and that task decodes them and writes part files. The driver sees only accounts: it adds
+them up, and either everything becomes the folder's or nothing does (see ledger.py).
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wirelens.cli.bulk import chunks, decoding
+from wirelens.cli.bulk import chunks, decoding, plainly
 from wirelens.cli.bulk.decoding import (
+    AGAIN,
+    CARRIED,
     DECODED,
-    DELIVERED,
     ERRORS,
     MESSAGES,
     PAYLOAD,
     PENDING,
     QUARANTINED,
+    RAW,
     UNRECOGNISED,
     Config,
 )
 from wirelens.cli.bulk.files import Found, below, find
-from wirelens.cli.bulk.ledger import Entry, Run, staged_target
-from wirelens.cli.bulk.plan import NO_TIME, Input, Range, cut, look, pack
+from wirelens.cli.bulk.ledger import Entry, Run, State, staged_target
+from wirelens.cli.bulk.plan import FRESH, NO_TIME, Input, Range, Tail, cut, load_state, look, pack
 from wirelens.cli.bulk.reading import side_place
-from wirelens.cli.bulk.source import WirelensDataSource
 from wirelens.cli.bulk.table import PartWriter
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from wirelens.cli.bulk.progress import Watch
 
 BUCKET_BYTES = 1 << 26
 """A decoding task gets about so many bytes of packets."""
+MOST_BUCKETS = 4096
+GROWING_US = 24 * 3600 * 1_000_000
+"""A capture that was written to so lately may grow, and is remembered where reading it stopped."""
+
+COUNTED = (
+    "read",
+    "overhead",
+    "payload",
+    "decoded",
+    "quarantined",
+    "unrecognised",
+    "retransmitted",
+    "pending",
+    "messages",
+    "errors",
+)
+"""Columns of the ledger that begin at nought."""
+
+Fault = tuple[str, int, str]
+"""Code, offset in bytes, text."""
 
 
 class UnbalancedError(Exception):
@@ -52,6 +73,7 @@ class Order:
     target: str
     mode: str = "errorifexists"
     resume: bool = False
+    final: bool = False  # with `resume`: nothing is kept open for another run
     protocol: str = ""
     jsonl: bool = False
     quarantine: str = "head"
@@ -60,7 +82,7 @@ class Order:
 
 @dataclass
 class Report:
-    """What a run came to."""
+    """What a run came to. Sizes in bytes."""
 
     files: int = 0
     skipped: int = 0
@@ -72,6 +94,7 @@ class Report:
     quarantined: int = 0
     unrecognised: int = 0
     retransmitted: int = 0
+    carried: int = 0
     pending: int = 0
     packets: int = 0
     flows: int = 0
@@ -85,82 +108,129 @@ class Report:
 
 
 class Job:
-    """A run in steps; `say` is told what is going on."""
+    """A run, in two steps."""
 
-    def __init__(self, order: Order, say: Callable[[str], None]) -> None:
+    def __init__(self, order: Order) -> None:
         self.order = order
-        self.say = say
         self.run = Run(order.target)
+        self.final = order.final or not order.resume
         self.inputs: list[Input] = []
         self.ranges: list[Range] = []
         self.total = 0
+        self.skipped = 0
+        self.state = State([], [], False)
+        self.kept: dict[int, Entry] = {}
+        self.tails: dict[int, Tail] = {}
+        self.pending: list[str] = []
+        self.fragments: list[Any] = []
 
-    def prepare(self) -> None:
-        """Look at the sources and the target. Raises NotAllowedError and OSError before anything starts."""
+    def look(self, changing: bool = True) -> None:
+        """Look at the sources and the target. Raises NotAllowedError and OSError before anything starts.
+
+        Unless `changing`, the target stays as it is.
+        """
         order = self.order
         found: dict[str, Found] = {}
         for source in order.sources:
-            for each in find(source):
-                found[each.name] = each
-        self.state = self.run.begin(order.mode, order.resume)
-        known: dict[str, Entry] = {}
+            for file in find(source):
+                found[file.name] = file
+        self.state = self.run.begin(order.mode, order.resume) if changing else self.run.peek()
         if order.mode == "append" or order.resume:
-            known = {entry["file"]: entry for entry in self.state.entries}
-        self.kept = list(known.values())
-        fresh = [each for each in found.values() if not order.resume or not _same(known.get(each.name), each)]
-        self.skipped = len(found) - len(fresh)
-        first = max((entry["number"] for entry in self.kept), default=-1) + 1
-        self.inputs = look(fresh, first)
+            self.kept = {entry["number"]: entry for entry in self.state.entries}
+        if order.resume:
+            self._load_pending()
+        known = list(self.kept.values()) if order.resume else []
+        first = max(self.kept, default=-1) + 1
+        looked = look(list(found.values()), known, first)
+        self.inputs = []
+        for each in looked:
+            if each.kind == "done" and not (self.final and each.number in self.tails):
+                self.skipped += 1
+            elif each.kind in ("grown", "done"):
+                kind = "grown" if each.number in self.tails else "changed"
+                self.inputs.append(each._replace(kind=kind))
+            else:
+                self.inputs.append(each)
         self.total = sum(each.size for each in self.inputs)
 
-    def work(self, spark: SparkSession, parallel: int) -> Report:
+    def _load_pending(self) -> None:
+        """What the last run left to go on with."""
+        for path in self.state.pending:
+            if path.endswith(".parquet"):
+                self.pending.append(path)
+            elif path.endswith(".json"):
+                more = plainly.loads(self.run.folder.read(path))
+                self.fragments = more["fragments"]
+                for number, (offset, state, latest) in more["tails"]:
+                    self.tails[number] = Tail(offset, load_state(state), latest)
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to convert."""
+        return not self.inputs and not (self.final and (self.pending or self.fragments))
+
+    def work(self, spark: SparkSession, watch: Watch | None = None) -> Report:
         """Convert. Raises UnbalancedError, and what Spark raises."""
+        counters = [] if watch is None else [watch.messages, watch.errors]
+        counters = [counter for counter in counters if counter is not None]
+
+        def convert(plan: str, config: Config) -> list[bytes]:
+            rows = _packets(spark, plan, config)
+            decode = partial(decoding.decode_rows, config, tuple(counters))
+            return [bytes(row.result) for row in rows.mapInArrow(decode, decoding.RESULT).collect()]
+
+        return self.convert(convert, _parallel(spark))
+
+    def convert(self, convert: Callable[[str, Config], list[bytes]], parallel: int) -> Report:
+        """As `work`; `convert` makes accounts of what the plan at a place says, with `parallel` tasks."""
         started = time.monotonic()
-        order = self.order
-        self.ranges = cut(self.inputs, parallel)
-        tasks = pack(self.ranges)
-        run_place = below(order.target, self.run.path)
-        self.run.folder.write(json.dumps(tasks).encode(), self.run.path, "plan.json")
-        buckets = max(1, min(4096, sum(each.length for each in self.ranges) // BUCKET_BYTES + 1))
+        folder = self.run.folder
+        self.ranges = cut(self.inputs, self.tails, parallel)
+        tasks: list[list[Range]] = [[self._pending_range(path)] for path in self.pending]
+        tasks += pack(self.ranges)
+        folder.write(plainly.dumps(tasks), self.run.path, "plan.json")
+        if self.fragments:
+            folder.make(self.run.path, "fragments")
+            folder.write(plainly.dumps((0, self.fragments)), self.run.path, "fragments", f"{0:012d}.json")
+        size = sum(each.length for each in self.ranges)
+        buckets = max(1, min(MOST_BUCKETS, size // BUCKET_BYTES + 1))
         if buckets > 1:
             buckets = max(buckets, 2 * parallel)
+        names = [(each.number, each.name) for each in self.inputs]
+        names += [(number, entry["file"]) for number, entry in self.kept.items() if entry["pending"]]
+        place = below(folder.place, self.run.path)
         config = Config(
-            order.target,
+            folder.place,
             self.run.path,
-            side_place(run_place),
+            side_place(place),
             buckets,
-            order.protocol,
-            order.jsonl,
-            order.quarantine,
-            tuple((each.number, each.name) for each in self.inputs),
+            self.order.protocol,
+            self.order.jsonl,
+            self.order.quarantine,
+            self.final,
+            max((each.first_us for each in self.inputs if each.first_us < NO_TIME - 1), default=0),
+            tuple(names),
         )
-        spark.dataSource.register(WirelensDataSource)
-        rows = (
-            spark.read.format("wirelens")
-            .option("plan", below(run_place, "plan.json"))
-            .option("side", config.side)
-            .option("buckets", str(buckets))
-            .load()
-        )
-        if hasattr(rows, "repartitionById"):
-            rows = rows.repartitionById(buckets, "bucket")
-        else:
-            rows = rows.repartition(buckets, "bucket")
-        rows = rows.sortWithinPartitions(*chunks.SORT)
-        results = rows.mapInArrow(partial(decoding.decode_rows, config), decoding.RESULT).collect()
-        accounts = [json.loads(row.result) for row in results]
-        report, entries, moves = self._settle(accounts, buckets)
+        results = convert(below(place, "plan.json"), config)
+        report, entries, moves = self._settle([plainly.loads(result) for result in results], buckets)
         removes = []
-        if order.mode == "overwrite" and not order.resume:
-            removes = [path for table in ("messages", "quarantine") for path in self.run.folder.walk(table)]
-        self.run.commit([*self.kept, *entries], moves, removes)
+        if self.order.resume:
+            removes = self.state.pending
+        elif self.order.mode == "overwrite":
+            removes = [path for table in ("messages", "quarantine") for path in folder.walk(table)]
+            removes += self.state.pending
+        self.run.commit(entries, moves, removes)
         report.seconds = time.monotonic() - started
         return report
+
+    def _pending_range(self, path: str) -> Range:
+        folder = self.run.folder
+        return Range(-1, -1, folder.place, folder.at(path), path, "pending", 0, 0, FRESH, 0, True)
 
     def _settle(
         self, accounts: Sequence[dict[str, Any]], buckets: int
     ) -> tuple[Report, list[Entry], dict[str, str]]:
-        """Add up the accounts, check them, and make the ledger's rows."""
+        """Add up the accounts, check them, and make the ledger's rows and the list of what to move where."""
         if sorted(account["bucket"] for account in accounts) != list(range(buckets)):
             raise UnbalancedError("a bucket's account came twice, or not at all")
         counts: dict[int, list[int]] = {}
@@ -168,10 +238,11 @@ class Job:
         said: dict[int, dict[str, Any]] = {}
         report = Report(skipped=self.skipped)
         moves: dict[str, str] = {}
-        rows = {"messages": 0, "quarantine": 0}
+        rows = {"messages": 0, "quarantine": 0, "pending": 0}
+        fragments: list[Any] = []
         for account in accounts:
-            for file, more in account["files"].items():
-                have = counts.setdefault(int(file), [0] * decoding.COUNTS)
+            for file, more in account["files"]:
+                have = counts.setdefault(file, [0] * decoding.COUNTS)
                 for what, amount in enumerate(more):
                     have[what] += amount
             for each in account["ranges"]:
@@ -183,126 +254,174 @@ class Job:
                 report.protocols[protocol] = (before[0] + messages, before[1] + size)
             for code, amount in account["errors"].items():
                 report.codes[code] = report.codes.get(code, 0) + amount
-            report.slow.extend(tuple(each) for each in account["slow"])
+            report.slow.extend((each[0], each[1], each[2]) for each in account["slow"])
             report.flows += account["flows"]
+            fragments += account["fragments"]
             for table, _, path, amount, _ in account["parts"]:
                 moves[path] = staged_target(path, self.run.name)
                 rows[table] += amount
         report.slow = sorted(report.slow, reverse=True)[: decoding.SLOWEST]
-        expected = {each.place for each in self.ranges if each.kind == "capture"}
-        if sorted(each["place"] for of in ranges.values() for each in of) != sorted(expected):
+        expected = sorted(each.place for each in self.ranges if each.kind == "capture")
+        if sorted(each["place"] for of in ranges.values() for each in of) != expected:
             raise UnbalancedError("a range's account came twice, or not at all")
-        entries = []
+        entries = dict(self.kept)
+        tails = {}
+        faults: dict[int, list[Fault]] = {}
+        changed = set(counts)
         for each in self.inputs:
-            count = counts.get(each.number, [0] * decoding.COUNTS)
-            if each.kind == "capture":
-                entry = self._captured(each, sorted(ranges.get(each.number, []), key=_place), count)
+            number = each.number
+            if each.kind == "changed":
+                why = "it grew or was written to since it was converted, and cannot be gone on with"
+                faults[number] = [("changed", 0, why)]
+                continue
+            changed.add(number)
+            old = self.kept.get(number) if each.kind == "grown" else None
+            entry = self._entry(each) if old is None else dict(old)
+            if each.kind in ("capture", "grown"):
+                of = sorted(ranges.get(number, []), key=_place)
+                faults[number] = self._captured(each, entry, of, counts.get(number))
+                tail = self._tail(each, of)
+                if tail is not None:
+                    tails[number] = tail
             else:
-                entry = self._plain(each, said.get(each.number), count)
-            self._check(each, entry, count)
-            entries.append(entry)
-            for code, _, text in entry.pop("faults"):
-                report.codes[code] = report.codes.get(code, 0) + 1
-                report.damaged.append((each.name, code, text))
+                faults[number] = self._plain(entry, each, said.get(number))
+            entries[number] = entry
             report.files += 1
-            for name in (
-                "size", "read", "overhead", "payload", "decoded", "quarantined", "unrecognised",
-                "retransmitted", "pending", "packets", "messages", "errors",
-            ):  # fmt: skip
-                setattr(report, name, getattr(report, name) + (entry[name] or 0))
+            report.size += each.size
+        for number, more in faults.items():
+            for code, _, text in more:
+                report.codes[code] = report.codes.get(code, 0) + 1
+                report.damaged.append((entries[number]["file"], code, text))
+            report.errors += len(more)
+        for number in changed:
+            entries[number] = self._add(
+                entries[number], number, counts.get(number, [0] * decoding.COUNTS), report
+            )
+        for number, entry in self.kept.items():
+            if entry["pending"] and self.order.resume and number not in counts:
+                raise UnbalancedError(f"{entry['file']}: {entry['pending']} bytes were pending and are gone")
         if rows["messages"] != report.messages:
             raise UnbalancedError(f"{report.messages} messages were decoded, {rows['messages']} rows written")
-        for table, amount in rows.items():
-            if not amount:
+        for table in ("messages", "quarantine"):
+            if not rows[table] and (self.order.mode == "overwrite" or not self.run.folder.walk(table)):
                 moves |= self._empty(table)
-        return report, entries, moves
+        if not self.final and (tails or fragments):
+            moves |= self._keep(tails, fragments)
+        return report, [entries[number] for number in sorted(entries)], moves
 
-    def _captured(self, each: Input, ranges: Sequence[dict[str, Any]], count: Sequence[int]) -> Entry:
-        notes = [note for of in ranges for note in of["notes"]]
-        read = sum(of["read"] for of in ranges)
+    def _captured(
+        self, each: Input, entry: Entry, ranges: Sequence[dict[str, Any]], count: Sequence[int] | None
+    ) -> list[Fault]:
+        """Say in a ledger row what was read of a capture; what is wrong with it."""
+        faults: list[Fault] = [(code, offset, text) for of in ranges for code, offset, text in of["notes"]]
         raw = sum(of["raw"] for of in ranges)
-        if raw != count[decoding.RAW]:
+        came = 0 if count is None else count[RAW]
+        if raw != came:
             raise UnbalancedError(
-                f"{each.name}: {raw} bytes of segments were read, {count[decoding.RAW]} came to be decoded"
+                f"{each.name}: {raw} bytes of segments were read, {came} came to be decoded"
             )
-        times = [of["first_us"] for of in ranges if of["first_us"] >= 0]
+        read = sum(of["read"] for of in ranges)
+        firsts = [of["first_us"] for of in ranges if of["first_us"] >= 0]
         lasts = [of["last_us"] for of in ranges if of["last_us"] >= 0]
-        unreadable = [text for code, _, text in notes if code == "unreadable"]
-        entry = self._entry(each, count)
-        entry |= {
-            "status": unreadable[0] if unreadable else "done",
-            "container": each.detail,
-            "compressed": any(of["compressed"] for of in ranges),
-            "read": read,
-            "overhead": read - count[PAYLOAD],
-            "packets": sum(of["packets"] for of in ranges),
-            "first_time": min(times, default=None),
-            "last_time": max(lasts, default=None),
-            "errors": count[ERRORS] + sum(of["damages"] for of in ranges),
-            "notes": _notes(notes),
-            "faults": notes,
-        }
-        return entry
+        unreadable = [text for code, _, text in faults if code == "unreadable"]
+        compressed = any(of["compressed"] for of in ranges)
+        entry["size"], entry["modified"] = each.size, each.modified_us
+        entry["status"] = unreadable[0] if unreadable else "done"
+        entry["container"] = entry["container"] or each.detail
+        entry["compressed"] = entry["compressed"] or compressed
+        entry["read"] += read
+        entry["overhead"] += read
+        entry["packets"] = (entry["packets"] or 0) + sum(of["packets"] for of in ranges)
+        entry["first_time"] = min([*firsts, *_some(entry["first_time"])], default=None)
+        entry["last_time"] = max([*lasts, *_some(entry["last_time"])], default=None)
+        entry["errors"] += sum(of["damages"] for of in ranges)
+        entry["notes"] = [*(entry["notes"] or ()), *_notes(faults)] or None
+        if not unreadable and not compressed and self.final and entry["read"] != each.size:
+            raise UnbalancedError(f"{each.name}: {each.size} bytes on disk, {entry['read']} read")
+        return faults
 
-    def _plain(self, each: Input, said: dict[str, Any] | None, count: Sequence[int]) -> Entry:
-        entry = self._entry(each, count)
-        notes = []
-        status = "done"
+    def _tail(self, each: Input, ranges: Sequence[dict[str, Any]]) -> Tail | None:
+        """Where the next run goes on with a capture, if it may grow or has a packet that is not whole."""
+        last = ranges[-1]
+        if self.final or last["state"] is None:
+            return None
+        if last["end"] == each.size and each.modified_us < time.time() * 1_000_000 - GROWING_US:
+            return None
+        return Tail(last["end"], last["state"], last["time"])
+
+    def _plain(self, entry: Entry, each: Input, said: dict[str, Any] | None) -> list[Fault]:
+        """Say in a ledger row what was read of an input that is no capture; what is wrong with it."""
+        faults: list[Fault]
         if said is None:
-            status = each.detail or "not read"
-            notes = [("unreadable", 0, status)]
-        elif said["status"] != "done":
-            status = said["status"]
-            notes = [("unreadable", said["read"], status)]
+            entry["status"] = each.detail or "not read"
+            faults = [("unreadable", 0, entry["status"])]
         else:
-            notes = said["notes"]
-        entry |= {
-            "status": status,
-            "container": said["container"] if said else "",
-            "compressed": said["compressed"] if said else False,
-            "read": said["read"] if said else 0,
-            "overhead": 0,
-            "packets": None,
-            "first_time": None,
-            "last_time": None,
-            "errors": count[ERRORS] + len(notes),
-            "notes": _notes(notes),
-            "faults": notes,
-        }
-        return entry
+            entry["status"] = said["status"]
+            entry["container"] = said["container"]
+            entry["compressed"] = said["compressed"]
+            entry["read"] = entry["overhead"] = said["read"]
+            faults = [(code, offset, text) for code, offset, text in said["notes"]]
+            if said["status"] != "done":
+                faults.append(("unreadable", said["read"], said["status"]))
+        entry["errors"] += len(faults)
+        entry["notes"] = _notes(faults) or None
+        return faults
 
-    def _entry(self, each: Input, count: Sequence[int]) -> Entry:
+    def _entry(self, each: Input) -> Entry:
+        """A ledger row without what was read."""
         return {
             "file": each.name,
             "number": each.number,
             "run": self.run.name,
+            "status": "done",
+            "container": "",
+            "compressed": False,
             "size": each.size,
             "modified": each.modified_us,
-            "payload": count[PAYLOAD],
-            "decoded": count[DECODED],
-            "quarantined": count[QUARANTINED],
-            "unrecognised": count[UNRECOGNISED],
-            "retransmitted": count[PAYLOAD] - count[DELIVERED],
-            "pending": count[PENDING],
-            "messages": count[MESSAGES],
+            "digest": each.digest,
+            "packets": None,
+            "first_time": None,
+            "last_time": None,
+            "notes": None,
+            **dict.fromkeys(COUNTED, 0),
         }
 
-    def _check(self, each: Input, entry: Entry, count: Sequence[int]) -> None:
-        """Each byte of a file is in one place."""
-        parts = ("decoded", "quarantined", "unrecognised", "retransmitted", "pending")
-        if entry["payload"] != sum(entry[name] for name in parts):
-            told = ", ".join(f"{name} {entry[name]}" for name in ("payload", *parts))
-            raise UnbalancedError(f"{each.name}: the bytes do not add up: {told}")
-        if entry["read"] != entry["overhead"] + entry["payload"]:
-            raise UnbalancedError(f"{each.name}: read {entry['read']}, payload {entry['payload']}")
-        if (
-            entry["container"]
-            and entry["status"] == "done"
-            and not entry["compressed"]
-            and each.kind == "capture"
-        ):
-            if entry["read"] != each.size:
-                raise UnbalancedError(f"{each.name}: {each.size} bytes on disk, {entry['read']} read")
+    def _add(self, entry: Entry, number: int, count: Sequence[int], report: Report) -> Entry:
+        """Add to a ledger row, and to the report, what became of a file's bytes. Each is in one place."""
+        entry = dict(entry)
+        name = entry["file"]
+        old = self.kept.get(number, {"read": 0, "overhead": 0, "packets": 0, "pending": 0})
+        if count[CARRIED] != old["pending"]:
+            raise UnbalancedError(f"{name}: {old['pending']} bytes were pending, {count[CARRIED]} came back")
+        into = {
+            "decoded": DECODED,
+            "quarantined": QUARANTINED,
+            "unrecognised": UNRECOGNISED,
+            "retransmitted": AGAIN,
+        }
+        for column, what in into.items():
+            entry[column] += count[what]
+            setattr(report, column, getattr(report, column) + count[what])
+        entry["pending"] = count[PENDING]
+        entry["payload"] += count[PAYLOAD]
+        entry["overhead"] -= count[PAYLOAD]
+        entry["messages"] += count[MESSAGES]
+        entry["errors"] += count[ERRORS]
+        parts = (*into, "pending")
+        if entry["payload"] != sum(entry[column] for column in parts):
+            told = ", ".join(f"{column} {entry[column]}" for column in ("payload", *parts))
+            raise UnbalancedError(f"{name}: the bytes do not add up: {told}")
+        if entry["read"] != entry["overhead"] + entry["payload"] or entry["read"] < 0:
+            raise UnbalancedError(f"{name}: read {entry['read']}, payload {entry['payload']}")
+        report.read += entry["read"] - old["read"]
+        report.overhead += entry["overhead"] - old["overhead"]
+        report.payload += count[PAYLOAD]
+        report.carried += count[CARRIED]
+        report.pending += count[PENDING]
+        report.packets += (entry["packets"] or 0) - (old["packets"] or 0)
+        report.messages += count[MESSAGES]
+        report.errors += count[ERRORS]
+        return entry
 
     def _empty(self, table: str) -> dict[str, str]:
         """A part without rows, so that a table is there to be read."""
@@ -313,20 +432,47 @@ class Job:
         writer.close(needed=True)
         return {path: staged_target(path, self.run.name) for path, _, _ in writer.files}
 
+    def _keep(self, tails: dict[int, Tail], fragments: list[Any]) -> dict[str, str]:
+        """A file with what the next run needs besides the streams."""
+        path = f"{self.run.path}/stage/_ledger/_pending/more.json"
+        self.run.folder.make(f"{self.run.path}/stage/_ledger/_pending")
+        self.run.folder.write(plainly.dumps({"tails": list(tails.items()), "fragments": fragments}), path)
+        return {path: staged_target(path, self.run.name)}
+
+
+def _packets(spark: SparkSession, plan: str, config: Config) -> DataFrame:
+    """The rows of chunks.SCHEMA, each bucket in one partition, in order."""
+    from wirelens.cli.bulk.source import WirelensDataSource
+
+    spark.dataSource.register(WirelensDataSource)
+    reader = spark.read.format("wirelens").option("plan", plan).option("side", config.side)
+    rows = reader.option("buckets", str(config.buckets)).option("final", str(int(config.final))).load()
+    if hasattr(rows, "repartitionById"):
+        rows = rows.repartitionById(config.buckets, "bucket")
+    else:
+        rows = rows.repartition(config.buckets, "bucket")
+    return rows.sortWithinPartitions(*chunks.SORT)
+
+
+def _parallel(spark: SparkSession) -> int:
+    """How many tasks run at a time."""
+    from wirelens.cli.bulk.progress import is_remote
+
+    if is_remote(spark):
+        return int(spark.conf.get("spark.default.parallelism", "8") or 8)
+    return int(spark.sparkContext.defaultParallelism)
+
 
 def _place(of: dict[str, Any]) -> int:
     return int(of["place"])
 
 
-def _notes(faults: Sequence[tuple[str, int, str]]) -> list[dict[str, Any]] | None:
-    return [{"code": code, "offset": offset, "text": text} for code, offset, text in faults] or None
+def _some(value: int | None) -> list[int]:
+    return [] if value is None else [value]
 
 
-def _same(entry: Entry | None, each: Found) -> bool:
-    """Whether a file is the one that an earlier run read."""
-    if entry is None or entry["status"] != "done":
-        return False
-    return bool(entry["size"] == each.size and entry["modified"] == each.modified_us)
+def _notes(faults: Sequence[Fault]) -> list[dict[str, Any]]:
+    return [{"code": code, "offset": offset, "text": text} for code, offset, text in faults]
 
 
-__all__ = ["NO_TIME", "Job", "Order", "Report", "UnbalancedError"]
+__all__ = ["Job", "Order", "Report", "UnbalancedError"]

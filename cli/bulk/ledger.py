@@ -89,6 +89,10 @@ class Run:
         self._alive.start()
         return state
 
+    def peek(self) -> State:
+        """What the folder holds, as it is."""
+        return load(self.folder)
+
     def commit(self, entries: Sequence[Entry], moves: Mapping[str, str], removes: Sequence[str]) -> None:
         """Make the run's files the folder's: `moves` names staged files and where they go.
 
@@ -98,6 +102,7 @@ class Run:
         self.folder.make(self.path, "stage")
         self.folder.write(ledger_file(entries), self.path, "stage", "ledger.parquet")
         order = {
+            # Files one by one: none of them is ever a target, so that this can be done again.
             "remove": [*removes, *(path for path in self.folder.walk("_ledger") if path.count("/") == 1)],
             "move": [*moves.items(), (f"{self.path}/stage/ledger.parquet", ledger)],
         }

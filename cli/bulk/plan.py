@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wirelens.cli.bulk.files import Found, Readers
 from wirelens.codecs.captures import READABLE, UNSUPPORTED, PacketReader, State
@@ -21,9 +22,17 @@ LOOKERS = 16
 FRESH: State = ("", (), ())
 NO_TIME = 1 << 62  # behind everything
 
+Known = Mapping[str, Any]
+"""A row of the ledger."""
+
 
 class Input(NamedTuple):
-    """An input file. number: its own, for ever; kind: "capture", "payload", "unsupported" or "unreadable"."""
+    """An input file.
+
+    number: its own, for ever. kind: "capture", "payload", "unsupported", "unreadable", or "done", "grown",
+    "changed" against the row `known` of the ledger. first_us: time of the first packet. detail: the
+    container, or what is wrong. digest: of the first HEAD_BYTES.
+    """
 
     number: int
     root: str
@@ -34,13 +43,15 @@ class Input(NamedTuple):
     kind: str
     first_us: int
     detail: str
+    digest: str
+    known: Known | None = None
 
 
 class Range(NamedTuple):
     """A stretch of an input that one task reads.
 
-    state: the reader's, at `offset`; time: the latest before it, in microseconds. `place` orders all
-    ranges of a run: it is the order of the merged captures.
+    state: the reader's, at `offset`; time: the latest before it, in microseconds. ends: whether the file
+    ends behind it. `place` orders all ranges of a run: it is the order of the merged captures.
     """
 
     place: int
@@ -53,61 +64,131 @@ class Range(NamedTuple):
     length: int
     state: State
     time: int
+    ends: bool
 
 
-def look(found: Sequence[Found], first_number: int) -> list[Input]:
-    """Look into each file; captures come out in the order of their first packets, then all others by name."""
+def load_range(plain: Any) -> Range:
+    """A range from its plain form, whose tuples are lists."""
+    each = Range(*plain)
+    return each._replace(state=load_state(each.state))
+
+
+def load_state(plain: Any) -> State:
+    """A reader's state from its plain form."""
+    container, numbers, interfaces = plain
+    return (container, tuple(numbers), tuple(tuple(one) for one in interfaces))
+
+
+class Tail(NamedTuple):
+    """Where reading a capture stopped, for the run that finds it grown: offset, reader's state, time."""
+
+    offset: int
+    state: State
+    time: int
+
+
+def look(found: Sequence[Found], known: Sequence[Known], first_number: int) -> list[Input]:
+    """Look into each file, and whether the ledger knows it.
+
+    Captures come out in the order of their first packets, then all others by name. New ones are numbered.
+    """
     readers = Readers()
+    names = {each.name for each in found}
+    of_name: dict[str, list[Known]] = {}
+    of_digest: dict[str, Known] = {}
+    for entry in known:
+        of_name.setdefault(entry["file"], []).append(entry)
+        if entry["file"] not in names:  # perhaps it was renamed
+            of_digest[entry["digest"]] = entry
+
+    def one(file: Found) -> Input:
+        entries = of_name.get(file.name, [])[::-1]
+        return _look(readers, file, entries, of_digest)
+
     with ThreadPoolExecutor(LOOKERS) as pool:
-        looked = list(pool.map(lambda each: _look(readers, each), found))
+        looked = list(pool.map(one, found))
     looked.sort(key=lambda each: (each.first_us, each.name))
-    return [each._replace(number=first_number + place) for place, each in enumerate(looked)]
+    numbered = []
+    for each in looked:
+        if each.known is not None:
+            numbered.append(each._replace(number=each.known["number"]))
+        else:
+            numbered.append(each._replace(number=first_number))
+            first_number += 1
+    return numbered
 
 
-def _look(readers: Readers, file: Found) -> Input:
+def _look(readers: Readers, file: Found, entries: Sequence[Known], of_digest: Mapping[str, Known]) -> Input:
     try:
         head = readers.head(file.root, file.path, HEAD_BYTES)
     except OSError as error:
-        return Input(0, *file, "unreadable", NO_TIME, str(error))
+        return Input(0, *file, "unreadable", NO_TIME, str(error), "")
+    sign = digest(head)
     reader = PacketReader()
     packets = reader.feed(head)
     if len(head) < HEAD_BYTES:
         packets += reader.close()
     container = reader.container
+    first_us = packets[0].time_us if packets else NO_TIME - 1
     if container in READABLE:
-        return Input(0, *file, "capture", packets[0].time_us if packets else NO_TIME - 1, container)
-    if container in UNSUPPORTED:
-        return Input(0, *file, "unsupported", NO_TIME, UNSUPPORTED[container])
-    return Input(0, *file, "payload", NO_TIME, "")
+        new = Input(0, *file, "capture", first_us, container, sign)
+    elif container in UNSUPPORTED:
+        new = Input(0, *file, "unsupported", NO_TIME, UNSUPPORTED[container], sign)
+    else:
+        new = Input(0, *file, "payload", NO_TIME, "", sign)
+    for entry in entries:
+        if not entry["digest"]:
+            continue  # it could not be read then
+        if entry["digest"] != digest(head[: entry["size"]]) or entry["size"] > file.size:
+            continue  # other bytes under the same name, as in a ring of files
+        kind = "done" if entry["size"] == file.size else "grown"
+        return new._replace(kind=kind, known=entry)
+    same = of_digest.get(sign)
+    if same is not None and same["size"] == file.size and file.size:
+        return new._replace(kind="done", known=same)
+    return new
 
 
-def cut(inputs: Iterable[Input], parallel: int) -> list[Range]:
-    """The ranges of all readable inputs. Large captures are cut where that gives `parallel` tasks work."""
-    inputs = list(inputs)
-    total = sum(each.size for each in inputs if each.kind == "capture")
+def digest(head: bytes) -> str:
+    """What a file is known again by."""
+    return hashlib.blake2b(head[:HEAD_BYTES], digest_size=16).hexdigest()
+
+
+def cut(inputs: Iterable[Input], tails: Mapping[int, Tail], parallel: int) -> list[Range]:
+    """The ranges of all inputs that are to be read, those that have grown from where reading stopped.
+
+    Large captures are cut where that gives `parallel` tasks work.
+    """
+    inputs = [each for each in inputs if each.kind in ("capture", "payload", "unsupported", "grown")]
+    total = sum(each.size for each in inputs if each.kind in ("capture", "grown"))
     target = max(SPLIT_BYTES, total // (3 * max(parallel, 1)))
     readers = Readers()
     ranges: list[Range] = []
     for each in inputs:
-        if each.kind in ("unreadable", "unsupported"):
-            continue
-        where = (each.number, each.root, each.path, each.name, each.kind)
-        pieces = [(0, each.size, FRESH, 0)]
-        if each.kind == "capture" and each.size >= 2 * target:
-            pieces = _scan(readers, each, target)
-        for offset, length, state, time in pieces:
-            ranges.append(Range(len(ranges), *where, offset, length, state, time))
+        kind = "capture" if each.kind == "grown" else each.kind
+        where = (each.number, each.root, each.path, each.name, kind)
+        offset, state, time = tails[each.number] if each.kind == "grown" else Tail(0, FRESH, 0)
+        pieces = [(offset, each.size - offset, state, time)]
+        if kind == "capture" and each.size - offset >= 2 * target:
+            pieces = _scan(readers, each, pieces[0], target)
+        for piece in pieces:
+            ranges.append(Range(len(ranges), *where, *piece, piece is pieces[-1]))
     return ranges
 
 
-def _scan(readers: Readers, file: Input, target: int) -> list[tuple[int, int, State, int]]:
-    """Offset, length, reader state and running time of stretches that begin and end between packets."""
-    reader = PacketReader()
-    pieces: list[tuple[int, int, State, int]] = []
-    start, state, time, latest, total = 0, FRESH, 0, 0, 0
+Piece = tuple[int, int, State, int]
+"""Offset, length, reader's state and running time."""
+
+
+def _scan(readers: Readers, file: Input, whole: Piece, target: int) -> list[Piece]:
+    """Cut a stretch of a capture between packets."""
+    start, size, state, latest = whole
+    end = start + size
+    time = latest
+    reader = PacketReader(state if state[0] else None, start)
+    pieces: list[Piece] = []
     try:
-        for chunk in readers.chunks(file.root, file.path):
-            total += len(chunk)
+        for chunk in readers.chunks(file.root, file.path, start, size):
             for packets in reader.steps(chunk):
                 for packet in packets:
                     if packet.time_us > latest:
@@ -117,10 +198,10 @@ def _scan(readers: Readers, file: Input, target: int) -> list[tuple[int, int, St
                 pieces.append((start, position - start, state, time))
                 start, state, time = position, reader.state(), latest
             elif reader.compressed:
-                return [(0, file.size, FRESH, 0)]
+                return [whole]
     except OSError:
-        return [(0, file.size, FRESH, 0)]  # the task will find and tell it
-    pieces.append((start, max(total, file.size) - start, state, time))
+        return [whole]  # the task will find and tell it
+    pieces.append((start, end - start, state, time))
     return pieces
 
 

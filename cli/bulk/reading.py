@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from wirelens.cli.bulk import plainly
 from wirelens.cli.bulk.chunks import (
+    CHUNK,
     FILE,
     FILE_SHIFT,
     MARK,
     NUMBER_MASK,
     RANGE,
+    STATE_TIME,
     Packer,
     Row,
     bucket_of,
@@ -32,17 +35,23 @@ def marks(buckets: int) -> list[Row]:
     return [Row(bucket, MARK, b"", 0, 0, b"") for bucket in range(buckets)]
 
 
-def read_ranges(ranges: Sequence[Range], buckets: int, side: str) -> Iterator[list[Row]]:
-    """The rows of each range, in batches. IP fragments that an end leaves over go to the place `side`."""
+def read_ranges(ranges: Sequence[Range], buckets: int, side: str, final: bool) -> Iterator[list[Row]]:
+    """The rows of each range, in batches. IP fragments that an end leaves over go to the place `side`.
+
+    Unless `final`, a packet that is cut off at the end of a file is left for the next run.
+    """
     readers = Readers()
     rows: list[Row] = []
     for each in ranges:
-        if each.kind == "payload":
+        if each.kind == "pending":
+            for key, state in pending_rows(readers.head(each.root, each.path, -1)):
+                rows.append(Row(bucket_of(key, buckets), CHUNK, key, STATE_TIME, 0, state))
+        elif each.kind in ("payload", "unsupported"):
             key = each.name.encode()
-            what = json.dumps((each.root, each.path, each.name, each.length)).encode()
+            what = json.dumps(each).encode()
             rows.append(Row(bucket_of(key, buckets), FILE, key, 0, each.file << FILE_SHIFT, what))
         else:
-            for _ in _read_capture(readers, each, buckets, side, rows):
+            for _ in _read_capture(readers, each, buckets, side, final, rows):
                 yield rows
                 rows = []
         if len(rows) >= 1024:
@@ -52,7 +61,9 @@ def read_ranges(ranges: Sequence[Range], buckets: int, side: str) -> Iterator[li
         yield rows
 
 
-def _read_capture(readers: Readers, each: Range, buckets: int, side: str, rows: list[Row]) -> Iterator[None]:
+def _read_capture(
+    readers: Readers, each: Range, buckets: int, side: str, final: bool, rows: list[Row]
+) -> Iterator[None]:
     """Put the rows of a capture's range into `rows`; stops each time that it should be given out."""
     reader = range_reader(each.state, each.offset)
     dissector = Dissector()
@@ -73,7 +84,8 @@ def _read_capture(readers: Readers, each: Range, buckets: int, side: str, rows: 
                 yield from reader.steps(chunk)
         except OSError as error:
             broken.append(("unreadable", reader.position, str(error)))
-        yield reader.close()
+        if final or not each.ends or not reader.splittable:
+            yield reader.close()
 
     for packets in batches():
         packet_count += len(packets)
@@ -95,12 +107,9 @@ def _read_capture(readers: Readers, each: Range, buckets: int, side: str, rows: 
             held = 0
             yield None
     packer.flush(rows)
-    if side and (waiting := dissector.state()):
+    waiting = dissector.state()
+    if waiting:
         write_fragments(side, each.place, time, waiting)
-    elif not side:
-        for late in dissector.close():
-            take(late)
-        packer.flush(rows)
     notes = [(note.code, note.offset, note.text) for note in reader.notes]
     for offset, number, reason in dissector.damaged:
         text = "is cut" if reason == "cut" else "cannot be true"
@@ -112,7 +121,10 @@ def _read_capture(readers: Readers, each: Range, buckets: int, side: str, rows: 
         "file": each.file,
         "place": each.place,
         "fed": reader.bytes_fed,
-        "read": reader.bytes_read,
+        "read": reader.bytes_read if reader.compressed else reader.position - each.offset,
+        "end": reader.position,
+        "state": reader.state() if reader.splittable else None,
+        "time": time,
         "raw": raw,
         "packets": packet_count,
         "first_us": first_us,
@@ -131,12 +143,14 @@ def write_fragments(side: str, index: int, time: int, waiting: Sequence[Fragment
     """Leave a range's unfinished IP datagrams where the decoding tasks find them; again is the same."""
     folder = Folder(side)
     folder.make()
-    plain = [(key.hex(), offset, more, data.hex(), *rest) for key, offset, more, data, *rest in waiting]
-    folder.write(json.dumps((time, plain)).encode(), f"{index:012d}.json")
+    folder.write(plainly.dumps((time, waiting)), f"{index + 1:012d}.json")
 
 
-def read_fragments(side: str) -> list[tuple[int, Segment]]:
-    """What comes of the fragments that all ranges left, in order: segments, each behind its running time."""
+def read_fragments(side: str, final: bool) -> tuple[list[tuple[int, Segment]], list[FragmentRow]]:
+    """What comes of the fragments that all ranges left, in order: segments, each behind its running time.
+
+    Unless `final`, what is still not whole is the second result.
+    """
     folder = Folder(side)
     dissector = Dissector()
     found: list[tuple[int, Segment]] = []
@@ -144,17 +158,27 @@ def read_fragments(side: str) -> list[tuple[int, Segment]]:
     for name in folder.names():
         if not name.endswith(".json"):
             continue
-        time, plain = json.loads(folder.read(name))
+        time, plain = plainly.loads(folder.read(name))
         for key, offset, more, data, time_us, number, file_offset in plain:
-            segment = dissector.add_fragment(
-                (bytes.fromhex(key), offset, more, bytes.fromhex(data), time_us, number, file_offset)
-            )
+            segment = dissector.add_fragment((key, offset, more, data, time_us, number, file_offset))
             found.extend((time_us, late) for late in dissector.given_up)
             dissector.given_up = []
             if segment is not None:
                 found.append((time_us, segment))
+    if not final:
+        return found, dissector.state()
     found.extend((time, late) for late in dissector.close())
-    return found
+    return found, []
+
+
+def pending_rows(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Keys and states of the flows in a file of pending ones."""
+    from io import BytesIO
+
+    from pyarrow import parquet
+
+    for batch in parquet.ParquetFile(BytesIO(data)).iter_batches(1024):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def side_place(run: str) -> str:

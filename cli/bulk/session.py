@@ -64,6 +64,14 @@ def check() -> None:
         )
 
 
+def ready() -> None:
+    """Find out whether a Spark of this machine's own can start. Raises NoJavaError."""
+    problem = spark_can_launch()
+    if problem:
+        raise NoJavaError(problem)
+    find_java()
+
+
 def submitted() -> bool:
     """Whether spark-submit started this process, and its master and settings hold."""
     return "PYSPARK_GATEWAY_PORT" in os.environ

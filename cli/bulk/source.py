@@ -12,22 +12,20 @@ through this source too: with the option `plan` it gives the packets of chunks.S
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
-from wirelens.cli.bulk import chunks
+from wirelens.cli.bulk import chunks, plainly
 from wirelens.cli.bulk.files import Folder, find
-from wirelens.cli.bulk.plan import Range, look, pack
+from wirelens.cli.bulk.plan import FRESH, Range, load_range, look, pack
 from wirelens.cli.bulk.reading import marks, read_ranges
-from wirelens.cli.bulk.table import MESSAGES, QUARANTINE, spark_schema
+from wirelens.cli.bulk.records import COLUMNS
+from wirelens.cli.bulk.table import spark_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-ALL = (*MESSAGES, *(column for column in QUARANTINE if column not in MESSAGES))
 
 
 class Task(InputPartition):
@@ -48,7 +46,7 @@ class WirelensDataSource(DataSource):
     def schema(self) -> StructType | str:
         if "plan" in self.options:
             return chunks.SCHEMA
-        return StructType.fromJson(spark_schema(ALL))
+        return StructType.fromJson(spark_schema(COLUMNS))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = {key: str(value) for key, value in self.options.items()}
@@ -64,9 +62,10 @@ class PacketSource(DataSourceReader):
         self.plan = options["plan"]
         self.side = options["side"]
         self.buckets = int(options["buckets"])
+        self.final = options["final"] == "1"
 
     def partitions(self) -> list[InputPartition]:
-        tasks = json.loads(Folder(self.plan).read())
+        tasks = plainly.loads(Folder(self.plan).read())
         return [Task(ranges, place == 0) for place, ranges in enumerate(tasks)] or [Task([], True)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -76,7 +75,9 @@ class PacketSource(DataSourceReader):
         schema = row_schema()
         if partition.first:
             yield pa.RecordBatch.from_arrays(_columns(marks(self.buckets), schema), schema=schema)
-        for rows in read_ranges([load_range(each) for each in partition.ranges], self.buckets, self.side):
+        for rows in read_ranges(
+            [load_range(each) for each in partition.ranges], self.buckets, self.side, self.final
+        ):
             yield pa.RecordBatch.from_arrays(_columns(rows, schema), schema=schema)
 
 
@@ -96,13 +97,6 @@ def row_schema() -> pa.Schema:
     return pa.schema([(name, types[kind]) for name, kind in pairs])
 
 
-def load_range(plain: Any) -> Range:
-    """A range from its JSON form."""
-    each = Range(*plain)
-    container, numbers, interfaces = each.state
-    return each._replace(state=(container, tuple(numbers), tuple(tuple(one) for one in interfaces)))
-
-
 class RecordSource(DataSourceReader):
     """Reads files to records, each file for itself."""
 
@@ -112,29 +106,17 @@ class RecordSource(DataSourceReader):
             raise ValueError("say .load(path)")
 
     def partitions(self) -> list[InputPartition]:
-        found = look(find(self.options["path"]), 0)
-        ranges = [
-            Range(
-                each.number,
-                each.number,
-                each.root,
-                each.path,
-                each.name,
-                each.kind,
-                0,
-                each.size,
-                ("", (), ()),
-                0,
-            )
-            for each in found
-        ]
+        found = look(find(self.options["path"]), (), 0)
+        ranges = []
+        for each in found:
+            whole = (0, each.size, FRESH, 0, True)
+            ranges.append(Range(each.number, each.number, each.root, each.path, each.name, each.kind, *whole))
         return [Task([tuple(each) for each in task], False) for task in pack(ranges)] or [Task([], False)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        from wirelens.cli.bulk.decoding import record_batches
+        from wirelens.cli.bulk.records import record_batches
 
         assert isinstance(partition, Task)
         for each in partition.ranges:
-            yield from record_batches(
-                load_range(each), self.options.get("as", ""), self.options.get("quarantine", "head"), ALL
-            )
+            protocol, quarantine = self.options.get("as", ""), self.options.get("quarantine", "head")
+            yield from record_batches(load_range(each), protocol, quarantine)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from wirelens.cli.bulk.files import Folder
@@ -71,7 +70,7 @@ LEDGER = (
     ("compressed", "bool", "whether it is gzipped"),
     ("size", "int64", "bytes on disk"),
     ("modified", "timestamp", "when it was last written to"),
-    ("read", "int64", "bytes after unpacking; overhead + payload"),
+    ("read", "int64", "bytes after unpacking, pasted texts too; overhead + payload"),
     ("overhead", "int64", "bytes that are no payload: headers, other transports, damage"),
     ("payload", "int64", "decoded + quarantined + unrecognised + retransmitted + pending"),
     ("decoded", "int64", "bytes of rows in `messages`"),
@@ -82,11 +81,18 @@ LEDGER = (
     ("packets", "int64", "packets in it"),
     ("messages", "int64", "rows in `messages` whose last byte is in this file"),
     ("errors", "int64", "damage in the file, and rows in `quarantine` of recognised protocols"),
+    ("digest", "string", "BLAKE2b-128 of the first 64 KiB, which knows a file again"),
     ("first_time", "timestamp", "time of the first packet"),
     ("last_time", "timestamp", "the latest time of a packet"),
     ("notes", "notes", "what is wrong with the file"),
 )
-TABLES = {"messages": MESSAGES, "quarantine": QUARANTINE, "ledger": LEDGER}
+PENDING = (
+    ("key", "binary", "the pair of endpoints"),
+    ("state", "binary", "what is known of their streams"),
+)
+TABLES = {"messages": MESSAGES, "quarantine": QUARANTINE, "ledger": LEDGER, "pending": PENDING}
+
+Columns = tuple[tuple[str, str, str], ...]
 
 _SPARK = {
     "string": "string",
@@ -103,6 +109,19 @@ def arrow_schema(table: str) -> pa.Schema:
     """A table's columns for Arrow, commented; Spark's own description of them beside it."""
     import pyarrow as pa
 
+    comments = [{"comment": comment} for _, _, comment in TABLES[table]]
+    fields = [
+        pa.field(name, kind, metadata=comment)
+        for (name, kind), comment in zip(arrow_types(TABLES[table]), comments, strict=True)
+    ]
+    spark = {"org.apache.spark.sql.parquet.row.metadata": json.dumps(spark_schema(TABLES[table]))}
+    return pa.schema(fields, metadata=spark)
+
+
+def arrow_types(columns: Columns) -> list[tuple[str, pa.DataType]]:
+    """Names and Arrow types of columns."""
+    import pyarrow as pa
+
     note = pa.struct([("code", pa.string()), ("offset", pa.int64()), ("text", pa.string())])
     types = {
         "string": pa.string(),
@@ -114,14 +133,10 @@ def arrow_schema(table: str) -> pa.Schema:
         "binary": pa.binary(),
         "notes": pa.list_(pa.field("element", note)),
     }
-    fields = [
-        pa.field(name, types[kind], metadata={"comment": comment}) for name, kind, comment in TABLES[table]
-    ]
-    spark = {"org.apache.spark.sql.parquet.row.metadata": json.dumps(spark_schema(TABLES[table]))}
-    return pa.schema(fields, metadata=spark)
+    return [(name, types[kind]) for name, kind, _ in columns]
 
 
-def spark_schema(columns: tuple[tuple[str, str, str], ...]) -> dict[str, Any]:
+def spark_schema(columns: Columns) -> dict[str, Any]:
     """Columns as Spark's JSON of a StructType."""
 
     def field(name: str, kind: object, comment: str = "") -> dict[str, Any]:
@@ -154,7 +169,7 @@ class PartWriter:
         self._stem = stem
         self._jsonl = jsonl
         self._names = [name for name, _, _ in TABLES[table]]
-        self._columns: list[list[Any]] = [[] for _ in self._names]
+        self._waiting: list[tuple[Any, ...]] = []
         self._held = 0
         self._written = 0
         self._rows = 0
@@ -163,19 +178,18 @@ class PartWriter:
         self._writer: ParquetWriter | None = None
         self._schema = arrow_schema(table)
 
-    def add(self, row: Mapping[str, Any], size: int) -> None:
-        """Take a row; `size` is about its size in bytes."""
-        for name, column in zip(self._names, self._columns, strict=True):
-            column.append(row[name])
+    def add(self, row: tuple[Any, ...], size: int) -> None:
+        """Take a row, its values in the table's order; `size` is about its size in bytes."""
+        self._waiting.append(row)
         self._held += size + 64
-        if self._held >= ROW_GROUP_BYTES or len(self._columns[0]) >= ROW_GROUP_ROWS:
+        if self._held >= ROW_GROUP_BYTES or len(self._waiting) >= ROW_GROUP_ROWS:
             self.flush()
             if self._written >= PART_BYTES:
                 self._end()
 
     def flush(self) -> None:
         """Write what is held as a row group."""
-        rows = len(self._columns[0])
+        rows = len(self._waiting)
         if not rows:
             return
         self._begin()
@@ -186,14 +200,14 @@ class PartWriter:
 
             arrays = [
                 pa.array(column, type=field.type)
-                for column, field in zip(self._columns, self._schema, strict=True)
+                for column, field in zip(zip(*self._waiting, strict=True), self._schema, strict=True)
             ]
             assert self._writer is not None
             self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         self._rows += rows
         self._written += self._held
         self._held = 0
-        self._columns = [[] for _ in self._names]
+        self._waiting = []
 
     def close(self, needed: bool = False) -> None:
         """End the last part; `needed`: there is to be one, be it without rows."""
@@ -231,7 +245,7 @@ class PartWriter:
 
     def _write_lines(self) -> None:
         kinds = {name: kind for name, kind, _ in TABLES[self._table]}
-        for values in zip(*self._columns, strict=True):
+        for values in self._waiting:
             fields = [
                 f"{json.dumps(name)}: {json_value(name, kinds[name], value)}"
                 for name, value in zip(self._names, values, strict=True)
