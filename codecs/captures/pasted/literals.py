@@ -27,7 +27,8 @@ _CHAIN: Final = rf"(?:new[ \t]+)?&?{_WORD}(?:(?:\.|::|!|->|\(\)\.)+(?:{_WORD})?)
 # What may stand before a literal: an assignment or a label, then a type or a call.
 _ASSIGN: Final = re.compile(
     r"\s*+(?:(?:[\w$@&*.\[\]<>:()?]|,[ \t]*(?=[\w\[]+>))+[ \t\n]+){0,6}"
-    r"[\w$@&*.<>-]+(?:[ \t]*\[[\w ]*\])*(?:[ \t]*:[ \t]*[\w&<>\[\]:;, ]+?)?[ \t]*(?::=|=(?![=>]))[ \t]*\n?[ \t]*"
+    r"[\w$@&*.<>-]+(?:[ \t]*\[[\w ]*\])*(?:[ \t]*:[ \t]*[\w&<>\[\]:;, ]+?)?"
+    r"[ \t]*(?::=|=(?![=>]))[ \t]*\n?[ \t]*"
 )
 _LABEL: Final = re.compile(r"""\s*(?:["']?[A-Za-z][\w .()\[\]#/-]{0,40}["']?[ \t]*(?::|=>)[ \t\n]+)""")
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/|(?m:(?<![^\s,;{\[(])#[ \t][^\n]*$)", re.S)
@@ -52,7 +53,8 @@ _ELLIPSIS: Final = re.compile(r"(?:\.{2,}|…)\s*(?:(\d+) more (?:bytes?|items?)
 _ESCAPE: Final = re.compile(
     r"\\(?:x\{(?P<brace>[0-9A-Fa-f]{1,2})\}|x(?P<hex>[0-9A-Fa-f]{2})|x(?P<one>[0-9A-Fa-f])(?![0-9A-Fa-f])"
     r"|u\{(?P<ubrace>[0-9A-Fa-f]{1,6})\}|u(?P<u>[0-9A-Fa-f]{4})|U(?P<U>[0-9A-Fa-f]{8})"
-    r"|(?P<digits>[0-9]{1,3})|(?P<z>z)\s*|(?P<line>\n)[ \t]*|(?P<simple>[abefnrtvs\\'\"?$`/#%&! |(){}\[\]*;<>~-]))"
+    r"|(?P<digits>[0-9]{1,3})|(?P<z>z)\s*|(?P<line>\n)[ \t]*"
+    r"|(?P<simple>[abefnrtvs\\'\"?$`/#%&! |(){}\[\]*;<>~-]))"
 )
 _SIMPLE: Final = {"a": 7, "b": 8, "e": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "s": 32}
 _STRING: Final = re.compile(
@@ -230,7 +232,8 @@ _TAIL: Final = re.compile(
     r"|unhex|fromhex|into|as_slice)(?:\([^()]{0,40}\))?)*(?:\s*(?:as|of)\s+[\w\[\]]+)?[\s;,)\]}>]*"
 )
 _STRACE: Final = re.compile(
-    r"(?:\[pid\s+\d+\]\s+|\d+\s+)?(?:[\d:.]+\s+)?(?:write|read|send|sendto|recv|recvfrom|pwrite64|pread64)\(\d+(?:<[^>]*>)?, "
+    r"(?:\[pid\s+\d+\]\s+|\d+\s+)?(?:[\d:.]+\s+)?"
+    r"(?:write|read|send|sendto|recv|recvfrom|pwrite64|pread64)\(\d+(?:<[^>]*>)?, "
 )
 _SHELL: Final = re.compile(r"(?:[$#%]\s+)?(?P<name>echo|printf)\b(?P<options>(?:\s+-[neE]+|\s+--)*)\s+")
 
@@ -496,7 +499,7 @@ def read_inspected(source: Source, forced: bool = False) -> Pasted | None:
 
 
 def read_array(source: Source, forced: bool = False) -> Pasted | None:
-    """An array of numbers between brackets, or such a list without brackets where items tell they are bytes."""
+    """An array of numbers between brackets, or a bare list whose items show that they are bytes."""
     text = source.plain
     if "(" in text or "/" in text or "#" in text:
         clean = _COMMENT.sub(_blanks, text)

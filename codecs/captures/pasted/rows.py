@@ -68,10 +68,7 @@ def text_fits(text: str, data: bytes) -> bool:
         options += [
             "".join(cells[i:]) for i in range(1, min(len(cells), 5)) if not "".join(cells[:i]).strip()
         ]
-        inner = text.lstrip(" |")
-        for size in (len(data), len(data) + 1):
-            if not inner[size:].strip(" |"):
-                options.append(inner[:size])
+        options += _cells_of(text.rstrip(), len(data))
     lead = len(data) - len(data.lstrip(b" "))
     for option in options:
         if _aligned(option, data, zero):
@@ -84,6 +81,20 @@ def text_fits(text: str, data: bytes) -> bool:
                 ):
                     return True
     return False
+
+
+def _cells_of(text: str, size: int) -> list[str]:
+    """The last cell of a framed row, or its last two taken together, `size` characters of it."""
+    found = []
+    for width in (8, 16, 32):
+        cell, pair = text[-width - 1 : -1], text[-width - 2 : -1]
+        if text[: -width - 3].strip(" |"):
+            continue
+        if text[-width - 2 : -width - 1] == "|":
+            found.append(cell)
+        if text[-width - 3 : -width - 2] == "|" and pair[width // 2 : width // 2 + 1] == "|":
+            found.append(pair[: width // 2] + pair[width // 2 + 1 :])
+    return [cell[:size] for cell in found if text.endswith("|") and not cell[size:].strip()]
 
 
 def _aligned(text: str, data: bytes, zero: bool = False) -> bool:
