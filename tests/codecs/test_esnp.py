@@ -21,6 +21,10 @@ TOO_LITTLE = {
     "frame/empty_message",
     "frame/app_defined_frames",
     "line/read_missing_end",
+    "line/read_unknown_line_types",
+    "line/read_varint_overflow",
+    "line/payload_empty",
+    "frame/trace_empty_frame",
 }
 
 
