@@ -160,9 +160,9 @@ class Conversations:
         self._held -= side.held
         side.held = 0
         other = self._sides.get((key[0], 1 - key[1]))
-        if other is None or other.ended:
-            self._sides.pop(key, None)
-            self._sides.pop((key[0], 1 - key[1]), None)
+        if other is not None and other.ended:
+            del self._sides[key]
+            del self._sides[(key[0], 1 - key[1])]
 
     # --- which protocol -------------------------------------------------------------------------------
 

@@ -59,11 +59,10 @@ def _latency(record: Record) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration with three digits and its unit."""
-    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
-        if seconds * factor >= 1 or unit == "µs":
-            return f"{seconds * factor:.3g} {unit}"
-    return ""
+    """A duration in its unit, with three digits."""
+    factor, unit = (1.0, "s") if seconds >= 1 else (1e3, "ms") if seconds >= 1e-3 else (1e6, "µs")
+    value = seconds * factor
+    return f"{value:,.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
 
 
 def heading(record: Record, layout: Layout) -> Line:

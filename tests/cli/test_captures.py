@@ -1,0 +1,161 @@
+"""Captures through the commands."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from commands import process
+from wirelens.codecs import captures
+
+if TYPE_CHECKING:
+    from commands import Run
+
+
+@pytest.fixture
+def session(shared: Path) -> Path:
+    return shared / "captures" / "sessions" / "esnp_line_tcp.pcap"
+
+
+def records(text: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_records_say_where_they_come_from(run: Run, session: Path) -> None:
+    result = run("decode", "--format", "jsonl", str(session))
+    assert result.exit_code == 0
+    rows = records(result.stdout)
+    assert len(rows) == 14
+    for row in rows:
+        source = row["source"]
+        assert isinstance(source, dict)
+        assert source["file"] == str(session)
+        assert source["flow"].startswith("tcp 127.0.0.1:")
+        assert source["time"].endswith("Z")
+        assert source["packets"]
+        assert source["pair"]
+
+
+@pytest.mark.parametrize("direction", [0, 1])
+def test_encode_gives_the_bytes_of_a_direction(
+    run: Run, session: Path, direction: int, tmp_path: Path
+) -> None:
+    decoded = run("decode", "--format", "json", str(session)).stdout
+    assert run("encode", stdin=decoded).exit_code == 2
+    target = tmp_path / "out"
+    assert run("encode", "--flow", str(direction + 1), "-o", str(target), stdin=decoded).exit_code == 0
+    (flow,) = captures.flows([session.read_bytes()])
+    assert target.read_bytes() == flow.directions[direction].data
+
+
+def test_a_packed_capture_and_one_from_standard_input(run: Run, session: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "x.pcap.gz"
+    packed.write_bytes(gzip.compress(session.read_bytes()))
+    expected = run("decode", "--format", "summary", str(session)).stdout
+    assert run("decode", "--format", "summary", str(packed)).stdout == expected
+    assert run("decode", "--format", "summary", stdin=session.read_bytes()).stdout == expected
+
+
+def test_every_session(run: Run, shared: Path) -> None:
+    for path in sorted((shared / "captures" / "sessions").glob("*.pcap")):
+        for style in ("tree", "hex", "summary", "json"):
+            result = run("decode", "--format", style, str(path))
+            assert result.exit_code in (0, 1), result.output
+            assert result.stdout
+            assert "Traceback" not in result.output
+
+
+def test_a_cut_capture_gives_what_is_before_the_cut(run: Run, session: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(session.read_bytes()[:2000])
+    result = run("decode", "--format", "summary", str(cut))
+    assert result.exit_code == 1
+    whole = run("decode", "--format", "summary", str(session)).stdout
+    lines = [line for line in result.stdout.splitlines() if "joined-middle" not in line]
+    assert len(lines) > 3
+    assert lines == whole.splitlines()[: len(lines)]
+    assert f"{cut}: at byte" in result.stderr
+
+
+def test_flows(run: Run, session: Path) -> None:
+    (row,) = json.loads(run("flows", "--format", "json", str(session)).stdout)
+    assert row["flow"] == 1
+    assert row["protocol"] == "esnp-line"
+    assert [side["messages"] for side in row["directions"]] == [7, 7]
+    assert [side["bytes"] for side in row["directions"]] == [369, 340]
+    assert all(side["missing"] == 0 for side in row["directions"])
+    text = run("flows", str(session))
+    assert text.exit_code == 0
+    assert "esnp-line" in text.stdout
+    assert "7 / 7" in text.stdout
+    assert "369 / 340" in text.stdout
+
+
+def test_selection(run: Run, shared: Path) -> None:
+    path = str(shared / "captures" / "sessions" / "magline_old_tcp.pcap")
+    everything = records(run("decode", "--format", "jsonl", path).stdout)
+    flows = json.loads(run("flows", "--format", "json", path).stdout)
+    assert len(flows) == 2
+    parts = [
+        records(run("decode", "--format", "jsonl", "--flow", str(number), path).stdout) for number in (1, 2)
+    ]
+    assert len(parts[0]) + len(parts[1]) == len(everything)
+    port = flows[1]["directions"][0]["from"].rpartition(":")[2]
+    assert [
+        row["message"] for row in records(run("decode", "--format", "jsonl", "--port", port, path).stdout)
+    ] == [row["message"] for row in parts[1]]
+    some = run("decode", "--format", "summary", "--where", "kind=SYN", path).stdout
+    assert len(some.splitlines()) == 2
+    nothing = run("decode", "--port", "9", path)
+    assert nothing.exit_code == 0
+    assert "none" in nothing.stderr
+
+
+def test_detect(run: Run, session: Path) -> None:
+    found = json.loads(run("detect", "--format", "json", str(session)).stdout)
+    assert [row["protocol"] for row in found] == ["esnp-line", "esnp-line"]
+    assert all(" > " in row["flow"] for row in found)
+
+
+def test_other_protocols_are_counted_and_no_error(run: Run, shared: Path) -> None:
+    folder = shared / "captures" / "quirks"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    seen = 0
+    for row in manifest if isinstance(manifest, list) else manifest["files"]:
+        path = folder / row["file"]
+        result = run("decode", "--format", "jsonl", str(path))
+        assert result.exit_code in (0, 1, 2), row["file"]
+        assert "Traceback" not in result.output
+        assert result.exit_code != main_failed(), result.output
+        seen += 1
+    assert seen > 50
+
+
+def main_failed() -> int:
+    from wirelens.cli.main import FAILED
+
+    return FAILED
+
+
+def test_a_live_capture_shows_messages_at_once(session: Path) -> None:
+    data = session.read_bytes()
+    with process("decode", "--format", "summary", "-") as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        # the file header and the first packets, up to the first request
+        running.stdin.write(data[:700])
+        running.stdin.flush()
+        assert b"REQUEST test.add" in running.stdout.readline()
+        running.stdin.write(data[700:])
+        running.stdin.close()
+        assert len(running.stdout.readlines()) == 13
+        assert running.wait(60) == 0
+
+
+def test_bytes_refuses_a_capture(run: Run, session: Path) -> None:
+    result = run("bytes", str(session))
+    assert result.exit_code == 2
+    assert "--flow" in result.stderr

@@ -1,0 +1,218 @@
+"""From pieces of streams to paired messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from wirelens import codecs
+from wirelens.codecs import conversations as module
+from wirelens.codecs.captures import Flow, Piece, Reader
+from wirelens.codecs.codes import Note
+from wirelens.codecs.conversations import Conversations, Said, time_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+END = b"\0\0\0\0"
+
+
+def request(number: int) -> bytes:
+    return b"\x1e\0\0\1\x08\x11\0\0\x08" + number.to_bytes(8, "big") + END
+
+
+def reply(number: int) -> bytes:
+    return b"\x1e\0\0\1\x06\x12\0\0\x08" + number.to_bytes(8, "big") + END
+
+
+def flow(number: int = 1, ports: tuple[int, int] = (40000, 1080), transport: str = "tcp") -> Flow:
+    return Flow(number, transport, (b"\x0a\0\0\1", b"\x0a\0\0\2"), ports)
+
+
+class Talk:
+    """Gives pieces of one flow, each a millisecond after the one before."""
+
+    def __init__(self, conversations: Conversations, of: Flow | None = None) -> None:
+        self.conversations = conversations
+        self.flow = of or flow()
+        self.offsets = [0, 0]
+        self.packet = 0
+
+    def say(
+        self, direction: int, data: bytes, gap: int = 0, notes: tuple[Note, ...] = (), end: str = ""
+    ) -> list[Said]:
+        self.packet += 1
+        self.offsets[direction] += gap
+        offset = self.offsets[direction]
+        self.offsets[direction] += len(data)
+        time = 1_000_000_000_000_000 + self.packet * 1000
+        piece = Piece(self.flow, direction, offset, data, time, (self.packet,), gap, notes, end)
+        return self.conversations.feed(piece)
+
+
+def test_requests_and_replies_are_paired_by_their_ids() -> None:
+    talk = Talk(Conversations())
+    first, second = talk.say(0, request(1) + request(2))
+    (late,) = talk.say(1, reply(2))
+    (later,) = talk.say(1, reply(1))
+    (alone,) = talk.say(1, reply(3))
+    assert first.pair != second.pair
+    assert (late.pair, later.pair, alone.pair) == (second.pair, first.pair, "")
+    assert (late.latency_us, later.latency_us, alone.latency_us) == (1000, 2000, None)
+    assert first.latency_us is None
+    source = late.record.source
+    assert source == {
+        "flow": "tcp 10.0.0.2:1080 > 10.0.0.1:40000",
+        "time": "2001-09-09T01:46:40.002000Z",
+        "packets": [2],
+        "pair": second.pair,
+        "latency": 0.001,
+    }
+
+
+def test_the_latest_request_of_an_id_is_answered_first() -> None:
+    talk = Talk(Conversations())
+    (first,) = talk.say(0, request(1))
+    (second,) = talk.say(0, request(1))
+    assert [said.pair for said in talk.say(1, reply(1) * 3)] == [second.pair, first.pair, ""]
+
+
+def test_a_message_over_several_packets_has_the_time_of_its_last_byte() -> None:
+    talk = Talk(Conversations())
+    whole = request(7) * 2
+    assert talk.say(0, request(7)[:4]) == []
+    said = talk.say(0, whole[4:30])
+    said += talk.say(0, whole[30:])
+    assert [one.packets for one in said] == [(1, 2), (2, 3)]
+    assert [one.time_us % 1000_000 for one in said] == [2000, 3000]
+    assert [one.record.offset for one in said] == [0, len(request(7))]
+
+
+def test_a_gap_ends_a_message_and_the_next_provable_one_is_found() -> None:
+    talk = Talk(Conversations())
+    (before,) = talk.say(0, request(1))
+    assert talk.say(0, request(2)[:10]) == []
+    said = talk.say(0, request(3)[5:] + request(4), gap=100, notes=(Note("missing-bytes", 110, "100 bytes"),))
+    records = [one.record for one in said]
+    assert before.record.error is None
+    assert records[0].error is not None
+    assert records[0].error.code == "truncated"
+    assert records[0].raw == request(2)[:10]
+    assert records[-1].error is None
+    assert records[-1].offset == talk.offsets[0] - len(request(4))
+    codes = [note.code for record in records for note in record.notes]
+    assert codes.count("missing-bytes") == 1
+
+
+def test_both_directions_help_each_other() -> None:
+    verdicts: dict[tuple[int, int], module.Verdict] = {}
+    talk = Talk(Conversations(None, verdicts))
+    assert talk.say(1, END) == []  # too little to tell anything
+    said = talk.say(0, request(1) * 3)
+    assert [one.direction for one in said] == [0, 0, 0, 1]
+    assert {verdict.protocol for verdict in verdicts.values()} == {"esnp-line"}
+
+
+def test_unknown_traffic_is_given_out_and_not_kept() -> None:
+    conversations = Conversations()
+    talk = Talk(conversations, flow(ports=(1, 2)))
+    data = bytes(range(200, 256)) * 20
+    total = 0
+    for _ in range(100):
+        for said in talk.say(0, data):
+            assert said.record.codec is None
+            total += said.record.length
+        assert conversations._heads + conversations._held < module.HEAD + len(data)
+    total += sum(said.record.length for said in conversations.close())
+    assert total == 100 * len(data)
+    assert conversations._heads == conversations._held == 0
+
+
+def test_waiting_bytes_of_all_flows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = 1 << 16
+    monkeypatch.setattr(module, "ALL_HEADS", limit)
+    if module.ALL_HEADS != limit or not hasattr(module._verdict, "__code__"):
+        pytest.skip("constants of compiled code do not change")
+    conversations = Conversations()
+    for number in range(1, 200):
+        Talk(conversations, flow(number)).say(0, bytes(range(200, 256)) * 20)
+        assert conversations._heads <= limit
+
+
+def test_a_message_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ALL_HELD", 1 << 16)
+    if not hasattr(module._verdict, "__code__"):
+        pytest.skip("constants of compiled code do not change")
+    talk = Talk(Conversations("esnp-line"))
+    said = talk.say(0, b"\x16\xff\xff\xff" + bytes(1000))
+    for _ in range(100):
+        said += talk.say(0, bytes([1]) * 1000)
+        assert talk.conversations._held <= 1 << 16
+    assert said[0].record.error is not None
+    assert "capture-limit" in [note.code for note in said[0].record.notes]
+
+
+def test_datagrams_are_messages_of_their_own() -> None:
+    talk = Talk(Conversations("esnp-line"), flow(transport="udp"))
+    (cut,) = talk.say(0, request(1)[:10])
+    (whole,) = talk.say(0, request(2))
+    assert cut.record.error is not None
+    assert whole.record.error is None
+    assert whole.record.offset == 10
+
+
+def test_flows_are_forgotten_when_both_sides_have_ended() -> None:
+    conversations = Conversations()
+    talk = Talk(conversations)
+    talk.say(0, request(1), end="fin")
+    (answer,) = talk.say(1, reply(1))
+    assert answer.latency_us == 1000
+    talk.say(1, b"", end="fin")
+    assert not conversations._sides
+    assert conversations.close() == []
+
+
+def test_a_port_counts_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    candidate = codecs.Candidate("mevent", 21.0, ("reason",), "")
+    found = codecs.Detection("unknown", (), (candidate,))
+    assert module._verdict(found, flow(ports=(26000, 5))).protocol == "mevent"
+    assert module._verdict(found, flow(ports=(5, 6))).protocol == "unknown"
+    weak = codecs.Detection("unknown", (), (candidate._replace(bits=15.0),))
+    assert module._verdict(weak, flow(ports=(26000, 5))).protocol == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [(0, "1970-01-01T00:00:00.000000Z"), (1, "1970-01-01T00:00:00.000001Z"), (-1, ""), (1 << 62, "")],
+)
+def test_times(time: int, text: str) -> None:
+    assert time_text(time) == text
+
+
+@pytest.mark.parametrize("size", [100, 1 << 20])
+def test_the_sessions_decode_whole(shared: Path, size: int) -> None:
+    for path in sorted((shared / "captures" / "sessions").glob("*.pcap")):
+        data = path.read_bytes()
+        reader, conversations = Reader(), Conversations()
+        said: list[Said] = []
+        for at in range(0, len(data), size):
+            for piece in reader.feed(data[at : at + size]):
+                said += conversations.feed(piece)
+        for piece in reader.close():
+            said += conversations.feed(piece)
+        said += conversations.close()
+        assert sum(one.record.length for one in said) == reader.delivered, path
+        assert all(one.record.codec is not None for one in said), path
+        requests = {one.pair for one in said if one.pair and one.latency_us is None}
+        replies = [one for one in said if one.latency_us is not None]
+        assert len(replies) >= len(requests) / 2, path
+        assert {one.pair for one in replies} <= requests
+
+
+def test_nothing_is_kept_of_ended_captures(shared: Path) -> None:
+    for path in sorted((shared / "captures" / "quirks").glob("*.pcap*")):
+        reader, conversations = Reader(), Conversations()
+        for piece in [*reader.feed(path.read_bytes()), *reader.close()]:
+            conversations.feed(piece)
+        assert not conversations._sides, path
+        assert conversations._held == conversations._heads == 0
