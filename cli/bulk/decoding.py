@@ -174,6 +174,8 @@ class Bucket:
         waiting: dict[bytes, list[tuple[int, int, list[Ordered]]]] = {}
         for time, segment in late:
             packet = segment.packet
+            # RAW counts what the reading tasks gave.
+            self.account.counts(packet >> FILE_SHIFT)[RAW] -= len(segment.payload)
             waiting.setdefault(segment.key, []).append((time, packet, [(time, packet, segment)]))
         for (kind, key), group in groupby(rows, key=lambda row: (row.kind, row.key)):
             if kind == CHUNK:

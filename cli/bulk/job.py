@@ -29,7 +29,7 @@ from wirelens.cli.bulk.decoding import (
 )
 from wirelens.cli.bulk.files import Found, below, find
 from wirelens.cli.bulk.ledger import Entry, Run, State, staged_target
-from wirelens.cli.bulk.plan import FRESH, NO_TIME, Input, Range, Tail, cut, load_state, look, pack
+from wirelens.cli.bulk.plan import FRESH, HEAD_BYTES, NO_TIME, Input, Range, Tail, cut, load_state, look, pack
 from wirelens.cli.bulk.reading import side_place
 from wirelens.cli.bulk.table import PartWriter
 
@@ -146,6 +146,8 @@ class Job:
         for each in looked:
             if each.kind == "done" and not (self.final and each.number in self.tails):
                 self.skipped += 1
+            elif not self.final and _only_begun(each):
+                continue
             elif each.kind in ("grown", "done"):
                 kind = "grown" if each.number in self.tails else "changed"
                 self.inputs.append(each._replace(kind=kind))
@@ -197,7 +199,9 @@ class Job:
         if buckets > 1:
             buckets = max(buckets, 2 * parallel)
         names = [(each.number, each.name) for each in self.inputs]
-        names += [(number, entry["file"]) for number, entry in self.kept.items() if entry["pending"]]
+        old = {number for number, entry in self.kept.items() if entry["pending"]}
+        old |= {fragment[5] >> chunks.FILE_SHIFT for fragment in self.fragments}
+        names += [(number, self.kept[number]["file"]) for number in old - {each.number for each in self.inputs}]
         place = below(folder.place, self.run.path)
         config = Config(
             folder.place,
@@ -325,7 +329,7 @@ class Job:
         lasts = [of["last_us"] for of in ranges if of["last_us"] >= 0]
         unreadable = [text for code, _, text in faults if code == "unreadable"]
         compressed = any(of["compressed"] for of in ranges)
-        entry["size"], entry["modified"] = each.size, each.modified_us
+        entry["size"], entry["modified"], entry["digest"] = each.size, each.modified_us, each.digest
         entry["status"] = unreadable[0] if unreadable else "done"
         entry["container"] = entry["container"] or each.detail
         entry["compressed"] = entry["compressed"] or compressed
@@ -461,6 +465,13 @@ def _parallel(spark: SparkSession) -> int:
     if is_remote(spark):
         return int(spark.conf.get("spark.default.parallelism", "8") or 8)
     return int(spark.sparkContext.defaultParallelism)
+
+
+def _only_begun(each: Input) -> bool:
+    """Whether a file has so little in it yet that the next run had better read it."""
+    if each.kind == "capture":
+        return each.first_us == NO_TIME - 1 and each.size < HEAD_BYTES
+    return each.kind == "payload" and not each.size
 
 
 def _place(of: dict[str, Any]) -> int:

@@ -205,12 +205,12 @@ def _scan(readers: Readers, file: Input, whole: Piece, target: int) -> list[Piec
     return pieces
 
 
-def pack(ranges: Sequence[Range], target: int = PACK_BYTES) -> list[list[Range]]:
+def pack(ranges: Sequence[Range]) -> list[list[Range]]:
     """The ranges of each task, in order: small ones together."""
     tasks: list[list[Range]] = []
-    size = target
+    size = 0
     for each in ranges:
-        if size + each.length > target or len(tasks[-1]) >= PACK_FILES:
+        if not tasks or size + each.length > PACK_BYTES or len(tasks[-1]) >= PACK_FILES:
             tasks.append([])
             size = 0
         tasks[-1].append(each)

@@ -24,6 +24,7 @@ from wirelens.codecs.captures import Dissector, FragmentRow, Packet, Segment, ra
 
 BATCH_BYTES = 1 << 23
 """Rows are given out in batches of about so many bytes."""
+BATCH_ROWS = 1024
 NOTES_KEPT = 100
 
 Fault = tuple[str, int, str]
@@ -40,42 +41,45 @@ def read_ranges(ranges: Sequence[Range], buckets: int, side: str, final: bool) -
 
     Unless `final`, a packet that is cut off at the end of a file is left for the next run.
     """
-    readers = Readers()
     rows: list[Row] = []
-    for each in ranges:
-        if each.kind == "pending":
-            for key, state in pending_rows(readers.head(each.root, each.path, -1)):
-                rows.append(Row(bucket_of(key, buckets), CHUNK, key, STATE_TIME, 0, state))
-        elif each.kind in ("payload", "unsupported"):
-            key = each.name.encode()
-            what = json.dumps(each).encode()
-            rows.append(Row(bucket_of(key, buckets), FILE, key, 0, each.file << FILE_SHIFT, what))
-        else:
-            for _ in _read_capture(readers, each, buckets, side, final, rows):
-                yield rows
-                rows = []
-        if len(rows) >= 1024:
+    size = 0
+    for row in _rows(ranges, buckets, side, final):
+        rows.append(row)
+        size += len(row.data)
+        if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
             yield rows
-            rows = []
+            rows, size = [], 0
     if rows:
         yield rows
 
 
-def _read_capture(
-    readers: Readers, each: Range, buckets: int, side: str, final: bool, rows: list[Row]
-) -> Iterator[None]:
-    """Put the rows of a capture's range into `rows`; stops each time that it should be given out."""
+def _rows(ranges: Sequence[Range], buckets: int, side: str, final: bool) -> Iterator[Row]:
+    readers = Readers()
+    for each in ranges:
+        if each.kind == "pending":
+            for key, state in pending_rows(readers.head(each.root, each.path, -1)):
+                yield Row(bucket_of(key, buckets), CHUNK, key, STATE_TIME, 0, state)
+        elif each.kind in ("payload", "unsupported"):
+            key = each.name.encode()
+            what = json.dumps(each).encode()
+            yield Row(bucket_of(key, buckets), FILE, key, 0, each.file << FILE_SHIFT, what)
+        else:
+            yield from _read_capture(readers, each, buckets, side, final)
+
+
+def _read_capture(readers: Readers, each: Range, buckets: int, side: str, final: bool) -> Iterator[Row]:
+    """The rows of a capture's range, and one that says what was read."""
     reader = range_reader(each.state, each.offset)
     dissector = Dissector()
     packer = Packer(buckets)
     shift = each.file << FILE_SHIFT
-    time, raw, held, packet_count, first_us, last_us = each.time, 0, 0, 0, -1, -1
+    time, raw, packet_count, first_us, last_us = each.time, 0, 0, -1, -1
     broken: list[Fault] = []
+    rows: list[Row] = []
 
     def take(segment: Segment) -> None:
-        nonlocal raw, held
+        nonlocal raw
         raw += len(segment.payload)
-        held += len(segment.payload) + 64
         packer.add(segment, time, rows)
 
     def batches() -> Iterator[list[Packet]]:
@@ -103,10 +107,10 @@ def _read_capture(
                 dissector.given_up = []
             if segment is not None:
                 take(segment)
-        if held >= BATCH_BYTES:
-            held = 0
-            yield None
+        yield from rows
+        rows.clear()
     packer.flush(rows)
+    yield from rows
     waiting = dissector.state()
     if waiting:
         write_fragments(side, each.place, time, waiting)
@@ -136,7 +140,7 @@ def _read_capture(
         "notes": (broken + notes)[:NOTES_KEPT],
     }
     key = b"%d" % each.file
-    rows.append(Row(bucket_of(key, buckets), RANGE, key, each.place, 0, json.dumps(summary).encode()))
+    yield Row(bucket_of(key, buckets), RANGE, key, each.place, 0, json.dumps(summary).encode())
 
 
 def write_fragments(side: str, index: int, time: int, waiting: Sequence[FragmentRow]) -> None:

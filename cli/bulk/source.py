@@ -12,7 +12,7 @@ through this source too: with the option `plan` it gives the packets of chunks.S
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -69,32 +69,24 @@ class PacketSource(DataSourceReader):
         return [Task(ranges, place == 0) for place, ranges in enumerate(tasks)] or [Task([], True)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         assert isinstance(partition, Task)
-        schema = row_schema()
         if partition.first:
-            yield pa.RecordBatch.from_arrays(_columns(marks(self.buckets), schema), schema=schema)
-        for rows in read_ranges(
-            [load_range(each) for each in partition.ranges], self.buckets, self.side, self.final
-        ):
-            yield pa.RecordBatch.from_arrays(_columns(rows, schema), schema=schema)
+            yield row_batch(marks(self.buckets))
+        ranges = [load_range(each) for each in partition.ranges]
+        for rows in read_ranges(ranges, self.buckets, self.side, self.final):
+            yield row_batch(rows)
 
 
-def _columns(rows: list[chunks.Row], schema: pa.Schema) -> list[pa.Array]:
-    import pyarrow as pa
-
-    columns: Iterable[Any] = zip(*rows, strict=True)
-    return [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
-
-
-def row_schema() -> pa.Schema:
-    """chunks.SCHEMA for Arrow."""
+def row_batch(rows: Sequence[chunks.Row]) -> pa.RecordBatch:
+    """Rows of chunks.SCHEMA for Arrow."""
     import pyarrow as pa
 
     types = {"int": pa.int32(), "bigint": pa.int64(), "binary": pa.binary()}
     pairs = (column.split(" ") for column in chunks.SCHEMA.split(", "))
-    return pa.schema([(name, types[kind]) for name, kind in pairs])
+    schema = pa.schema([(name, types[kind]) for name, kind in pairs])
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 class RecordSource(DataSourceReader):

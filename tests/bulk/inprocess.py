@@ -1,0 +1,97 @@
+"""A bulk run without Spark: the same reading and decoding tasks, with a sort between them. And its tables."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+from wirelens.cli.bulk import decoding, plainly
+from wirelens.cli.bulk.chunks import Row
+from wirelens.cli.bulk.decoding import Config
+from wirelens.cli.bulk.files import Folder
+from wirelens.cli.bulk.job import Job, Order, Report
+from wirelens.cli.bulk.plan import load_range
+from wirelens.cli.bulk.reading import marks, read_ranges
+from wirelens.cli.bulk.source import row_batch
+
+Table = list[dict[str, Any]]
+
+
+def convert(plan: str, config: Config) -> list[bytes]:
+    """What Spark does: read, bring each bucket together, sort, decode."""
+    rows: list[Row] = marks(config.buckets)
+    for task in plainly.loads(Folder(plan).read()):
+        ranges = [load_range(each) for each in task]
+        for some in read_ranges(ranges, config.buckets, config.side, config.final):
+            rows += some
+    rows.sort(key=lambda row: (row.bucket, row.kind, row.key, row.time, row.packet))
+    results: list[bytes] = []
+    for _, group in itertools.groupby(rows, key=lambda row: row.bucket):
+        mine = list(group)
+        batches = [row_batch(mine[at : at + 7]) for at in range(0, len(mine), 7)]
+        for batch in decoding.decode_rows(config, (), batches):
+            results += batch.column(0).to_pylist()
+    return results
+
+
+def run(sources: Sequence[Path | str], target: Path | str, parallel: int = 2, **order: Any) -> Report:
+    """Convert in this process."""
+    job = Job(Order([str(source) for source in sources], str(target), **order))
+    try:
+        job.look()
+        return job.convert(convert, parallel)
+    finally:
+        job.run.end()
+
+
+def table(target: Path, name: str) -> Table:
+    """All rows of a table; `protocol` is put in where it stands in the folder's name."""
+    rows: Table = []
+    for path in sorted((target / name).rglob("*.parquet")):
+        if "_pending" in path.parts:
+            continue
+        found = parquet.read_table(BytesIO(path.read_bytes()))
+        for place, field in enumerate(found.schema):
+            if pa.types.is_timestamp(field.type):
+                found = found.set_column(place, field.name, found.column(place).cast("int64"))
+        parts = dict(part.split("=", 1) for part in path.parts if part.startswith("protocol="))
+        rows += [{**row, **parts} for row in found.to_pylist()]
+    return rows
+
+
+def contents(target: Path) -> list[tuple[Any, ...]]:
+    """What the two tables say, free of what depends on how captures were cut into files."""
+    messages = table(target, "messages")
+    pairs: dict[str, list[tuple[Any, ...]]] = {}
+    for row in messages:
+        if row["pair_id"] is not None:
+            pairs.setdefault(row["pair_id"], []).append((row["direction"], row["offset"], row["summary"]))
+    found = []
+    for row in messages + table(target, "quarantine"):
+        notes = [(note["code"], note["offset"]) for note in row["notes"] or ()]
+        plain = {key: value for key, value in row.items() if key not in ("file", "packet", "connection", "notes")}
+        if "pair_id" in plain:
+            plain["pair_id"] = sorted(pairs.get(row["pair_id"], []))
+        found.append((*(str(plain[key]) for key in sorted(plain)), str(notes)))
+    return sorted(found)
+
+
+def sums_agree(target: Path) -> None:
+    """Each row of the ledger adds up, and so do the rows of the tables."""
+    ledger = table(target, "_ledger")
+    for row in ledger:
+        assert row["read"] == row["overhead"] + row["payload"], row
+        parts = ("decoded", "quarantined", "unrecognised", "retransmitted", "pending")
+        assert row["payload"] == sum(row[part] for part in parts), row
+    messages = table(target, "messages")
+    assert sum(row["messages"] for row in ledger) == len(messages)
+    assert sum(row["decoded"] for row in ledger) == sum(row["length"] for row in messages)
+    quarantine = table(target, "quarantine")
+    unknown = [row["length"] for row in quarantine if row["error_code"] == "unknown-protocol"]
+    assert sum(row["unrecognised"] for row in ledger) == sum(unknown)
+    assert sum(row["quarantined"] for row in ledger) == sum(row["length"] for row in quarantine) - sum(unknown)

@@ -1,0 +1,164 @@
+"""Streams across files, tasks and runs: however a capture is cut up, the tables say the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from inprocess import contents, run, sums_agree, table
+from made import capture, frames, rotated
+from wirelens.cli.bulk import chunks, plan, reading
+from wirelens.codecs.captures import Reader
+from wirelens.codecs.conversations import Conversations
+
+
+@pytest.fixture(scope="module")
+def mixed() -> list[bytes]:
+    return frames(7)
+
+
+@pytest.fixture(scope="module")
+def merged(mixed: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The result for the one capture that all others are cut from."""
+    folder = tmp_path_factory.mktemp("merged")
+    (folder / "all.pcap").write_bytes(capture(mixed))
+    run([folder / "all.pcap"], folder / "out")
+    sums_agree(folder / "out")
+    return folder / "out"
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every limit so small that it is met."""
+    monkeypatch.setattr(plan, "SPLIT_BYTES", 20_000)
+    monkeypatch.setattr(plan, "PACK_BYTES", 1)
+    monkeypatch.setattr("wirelens.cli.bulk.files.CHUNK", 5_000)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 2_000)
+    monkeypatch.setattr(chunks, "TASK_BYTES", 30_000)
+    monkeypatch.setattr(reading, "BATCH_BYTES", 10_000)
+    monkeypatch.setattr("wirelens.cli.bulk.job.BUCKET_BYTES", 50_000)
+
+
+def test_the_table_holds_what_decoding_the_capture_gives(merged: Path, mixed: list[bytes]) -> None:
+    reader, conversations = Reader(), Conversations()
+    said = [one for piece in [*reader.feed(capture(mixed)), *reader.close()] for one in conversations.feed(piece)]
+    said += conversations.close()
+    decoded = [one for one in said if one.record.error is None]
+    rows = table(merged, "messages")
+    assert len(rows) == len(decoded) > 100
+    expected = sorted(
+        (one.flow.endpoint(one.direction), one.record.offset, one.time_us, one.packets[-1], one.record.summary)
+        for one in decoded
+    )
+    found = sorted(
+        (f"{row['source_address']}:{row['source_port']}", row["offset"], row["time"], row["packet"], row["summary"])
+        for row in rows
+    )
+    assert found == expected
+    assert sum(row["latency_us"] is not None for row in rows) == sum(one.latency_us is not None for one in said)
+    errors = [row for row in table(merged, "quarantine") if row["protocol"] != "unknown"]
+    failed = [one.record for one in said if one.record.error is not None and one.record.codec is not None]
+    assert sorted(row["raw"] for row in errors) == sorted(record.raw for record in failed)
+
+
+@pytest.mark.parametrize("count", [2, 10])
+def test_rotated_files_are_as_one(mixed: list[bytes], merged: Path, tmp_path: Path, count: int) -> None:
+    rotated(mixed, count, tmp_path / "in")
+    report = run([tmp_path / "in"], tmp_path / "out")
+    assert contents(tmp_path / "out") == contents(merged)
+    sums_agree(tmp_path / "out")
+    assert report.files == count
+
+
+@pytest.mark.usefixtures("tiny")
+def test_pieces_of_files_are_as_one(mixed: list[bytes], merged: Path, tmp_path: Path) -> None:
+    (tmp_path / "all.pcap").write_bytes(capture(mixed))
+    report = run([tmp_path / "all.pcap"], tmp_path / "out", parallel=4)
+    assert contents(tmp_path / "out") == contents(merged)
+    sums_agree(tmp_path / "out")
+    assert report.files == 1
+
+
+@pytest.mark.usefixtures("tiny")
+def test_captures_of_the_same_time_are_merged(mixed: list[bytes], merged: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for which in range(3):
+        at = range(which, len(mixed), 3)
+        from building import pcap
+
+        (tmp_path / "in" / f"{which}.pcap").write_bytes(pcap([mixed[n] for n in at], times=[n * 1000 for n in at]))
+    run([tmp_path / "in"], tmp_path / "out")
+    assert contents(tmp_path / "out") == contents(merged)
+    sums_agree(tmp_path / "out")
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_runs_that_resume_are_as_one(
+    mixed: list[bytes], merged: Path, tmp_path: Path, small: bool, request: pytest.FixtureRequest
+) -> None:
+    if small:
+        request.getfixturevalue("tiny")
+    paths = rotated(mixed, 6, tmp_path / "all")
+    (tmp_path / "in").mkdir()
+    pending = []
+    for number, path in enumerate(paths):
+        path.rename(tmp_path / "in" / path.name)
+        report = run([tmp_path / "in"], tmp_path / "out", resume=True)
+        assert (report.files, report.skipped) == (1, number)
+        sums_agree(tmp_path / "out")
+        pending.append(report.pending)
+    assert any(pending)
+    run([tmp_path / "in"], tmp_path / "out", resume=True, final=True)
+    sums_agree(tmp_path / "out")
+    ledger = table(tmp_path / "out", "_ledger")
+    assert len(ledger) == 6
+    assert not any(row["pending"] for row in ledger)
+    assert not list((tmp_path / "out").rglob("_pending/*.parquet"))
+    known = [row for row in contents(merged) if "unknown-protocol" not in row]
+    # of a stream that nobody recognises, each run tells its part
+    assert [row for row in contents(tmp_path / "out") if "unknown-protocol" not in row] == known
+
+
+def test_a_file_that_grows_is_gone_on_with(mixed: list[bytes], merged: Path, tmp_path: Path) -> None:
+    data = capture(mixed)
+    path = tmp_path / "live.pcap"
+    for size in (10, 40, len(data) // 3, len(data) // 3 + 5, len(data) * 2 // 3 + 9, len(data)):
+        path.write_bytes(data[:size])
+        run([path], tmp_path / "out", resume=True)
+        sums_agree(tmp_path / "out")
+    run([path], tmp_path / "out", resume=True, final=True)
+    sums_agree(tmp_path / "out")
+    known = [row for row in contents(merged) if "unknown-protocol" not in row]
+    assert [row for row in contents(tmp_path / "out") if "unknown-protocol" not in row] == known
+    assert [row["read"] for row in table(tmp_path / "out", "_ledger")] == [len(data)]
+
+
+def test_a_final_run_tells_what_was_cut(mixed: list[bytes], tmp_path: Path) -> None:
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(capture(mixed)[:-20])
+    report = run([path], tmp_path / "out", resume=True)
+    assert not report.damaged
+    assert report.read < path.stat().st_size
+    report = run([path], tmp_path / "out", resume=True, final=True)
+    assert [code for _, code, _ in report.damaged] == ["truncated"]
+    assert [row["read"] for row in table(tmp_path / "out", "_ledger")] == [path.stat().st_size]
+
+
+def test_nothing_new_is_nothing_to_do(mixed: list[bytes], tmp_path: Path) -> None:
+    rotated(mixed, 3, tmp_path / "in")
+    run([tmp_path / "in"], tmp_path / "out")
+    before = contents(tmp_path / "out")
+    report = run([tmp_path / "in"], tmp_path / "out", resume=True)
+    assert (report.files, report.skipped, report.messages) == (0, 3, 0)
+    assert contents(tmp_path / "out") == before
+
+
+def test_renamed_and_replaced_files_are_told_apart(mixed: list[bytes], tmp_path: Path) -> None:
+    paths = rotated(mixed, 3, tmp_path / "in")
+    run(paths[:2], tmp_path / "out", resume=True)
+    paths[0].rename(paths[0].with_name("renamed.pcap"))
+    paths[1].write_bytes(paths[2].read_bytes())  # a ring of files
+    paths[2].unlink()
+    report = run([tmp_path / "in"], tmp_path / "out", resume=True)
+    assert (report.files, report.skipped) == (1, 1)
+    assert len(table(tmp_path / "out", "_ledger")) == 3
