@@ -115,7 +115,7 @@ class Decoder:
     def _settle(self, final: bool) -> bool:
         """Detect the protocol; False to wait for more bytes."""
         data = self._data
-        if not data and not final:
+        if not data:
             return False
         found = detect(data, self.other)
         if found.protocol == UNKNOWN and not final and len(data) < ENOUGH_BYTES:
@@ -182,6 +182,5 @@ class Decoder:
         last = self._base + end
         # decoding goes on inside what was read: its notes are of what follows
         tape.notes[:] = [note for note in tape.notes if note.offset <= last]
-        return Record(
-            codec, int(self._base + start), int(end - start), tape if tape.size() else None, error, raw
-        )
+        kept = tape if tape.size() or tape.notes else None
+        return Record(codec, int(self._base + start), int(end - start), kept, error, raw)
