@@ -4,17 +4,22 @@ from typing import Final
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64
-
-from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence
+from wirelens.codecs.codec import Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.envelopes import Messages
 from wirelens.codecs.hessian.gadgets import gadget_notes
 from wirelens.codecs.hessian.java import annotate
 from wirelens.codecs.hessian.message_encoder import encode_message
+from wirelens.codecs.hessian.probe import evidence
+from wirelens.codecs.hessian.summary import body_of, message_line
 from wirelens.codecs.hessian.throwable import stack_trace
 from wirelens.codecs.node import Json, Node
-from wirelens.codecs.tape import Tape
+from wirelens.codecs.tape import Buffer, Tape
+
+RESYNC_FREE: Final = 1 << 16  # bytes of failed candidates that cost nothing
+RESYNC_FACTOR: Final = 8  # bytes of failed candidates for each byte passed over
+RESYNC_CUT: Final = 1 << 14  # bytes of a last message that may be cut
 
 
 class Hessian(Codec):
@@ -45,12 +50,14 @@ class Hessian(Codec):
         words = tape.words
         notes = list(tape.notes)
         buffers = list(tape.buffers)
-        if self.dialect == d.FINAL and cursor.data[start] < 0x90:
-            cursor.pos = start
-            tape.cut(0)
-            if Messages(self.dialect, cursor, tape, final).packets():
-                return
-        _refuse_2006(self.dialect, cursor, start, final)
+        if start == 0:
+            # only for a whole stream: tried at each damaged place, this would not be linear
+            if self.dialect == d.FINAL and cursor.data[0] < 0x90:
+                tape.cut(0)
+                cursor.pos = 0
+                if Messages(self.dialect, cursor, tape, final).packets():
+                    return
+            _refuse_2006(self.dialect, cursor, 0, final)
         cursor.pos = reached
         tape.words = words
         tape.notes[:] = notes
@@ -71,18 +78,67 @@ class Hessian(Codec):
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """See Codec.probe."""
-        return NO_EVIDENCE
+        return evidence(self.dialect, data, other)
 
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
+        """The next call, reply or message that decodes whole; values alone prove nothing.
+
+        The work on candidates that fail is bounded by the distance, so that it stays linear.
+        """
+        spent: i64 = 0
+        at = start
+        while at < end:
+            if signed(self.dialect, data, at, end) and spent <= RESYNC_FREE + RESYNC_FACTOR * (at - start):
+                buffer = Buffer(data)
+                cursor = Cursor(buffer, at, end)
+                try:
+                    Messages(self.dialect, cursor, Tape(buffer), False).read()
+                    return at
+                except DecodeError as error:
+                    if error.needed and end - at <= RESYNC_CUT:
+                        return at
+                    spent += cursor.pos - at
+            at += 1
         return end
 
     def kind(self, root: Node) -> str:
         """The message's only member but its version: "call", "reply", "values", …"""
-        for part in root.parts():
-            name = part.field.name
-            if name and name != "version":
-                return name
-        return "message"
+        body = body_of(root)
+        if body is None:
+            return "message"
+        name = body.field.name
+        if name == "reply" and body.member("fault") is not None:
+            return "fault"
+        return name
+
+    def summary(self, root: Node) -> str:
+        """What it is, with the method, the types of the arguments, the class of a result."""
+        return message_line(root)
+
+    def exchange(self, root: Node) -> Exchange:
+        """A call is answered in order, by a reply or a fault."""
+        kind = self.kind(root)
+        if kind == "call":
+            return Exchange("request")
+        return Exchange("reply" if kind in ("reply", "fault") else "")
+
+
+def signed(dialect: i64, data: bytes, at: i64, end: i64) -> bool:
+    """True where a position has the first bytes of a call, reply, message or envelope with a version."""
+    if end - at < 5:
+        return False
+    byte: i64 = data[at]
+    if dialect == d.FINAL:
+        if byte == 0x48:
+            return data[at + 1 : at + 3] == b"\2\0" and data[at + 3] in b"CRF"
+        return byte == 0x70 and data[at + 1 : at + 3] == b"\2\0"
+    if data[at + 1] > 2 or data[at + 2] > 1:
+        return False
+    if byte == 0x63:
+        return data[at + 3] in b"mH"
+    if byte == 0x72:
+        return True
+    return dialect == d.DRAFT and (byte == 0x70 or (byte == 0x45 and data[at + 3] == 0x6D))
 
 
 def _reads(dialect: int, cursor: Cursor, start: i64, final: bool) -> bool:

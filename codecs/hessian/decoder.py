@@ -9,7 +9,6 @@ from typing import Final
 from librt.strings import read_f32_be, read_f64_be, read_i16_be, read_i32_be, read_i64_be
 from librt.vecs import append, vec
 from mypy_extensions import i64
-
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d

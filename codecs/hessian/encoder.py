@@ -11,7 +11,6 @@ from typing import Final
 
 from librt.strings import BytesWriter, write_f64_be, write_i32_be, write_i64_be
 from mypy_extensions import i32, i64
-
 from wirelens.codecs.expect import NOT_FINITE, hex_bytes
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.decoder import short_double
@@ -300,6 +299,10 @@ class Encoder:
             else:
                 write_f64_be(out, value)
             return
+        if isinstance(form, str) and len(form) == 16 and value != value:
+            out.append(0x44)
+            out.write(hex_bytes(form, self._error("", ".$wire").path))
+            return
         if dialect == d.V1:
             raise self._error(f"{form!r} is no form in which hessian1 has a double", ".$wire")
         if form == "byte" and short_double(value) and -128.0 <= value <= 127.0:
@@ -321,9 +324,6 @@ class Encoder:
             if len(content) != 4:
                 raise self._error("expected the 8 hex digits of a single", ".$wire.float")
             out.write(content)
-        elif isinstance(form, str) and len(form) == 16 and value != value:
-            out.append(0x44)
-            out.write(hex_bytes(form, self._error("", ".$wire").path))
         else:
             raise self._error(
                 f"{form!r} is no form in which {d.NAMES[dialect]} has the double {value}", ".$wire"

@@ -22,7 +22,6 @@ from functools import partial
 from typing import Final
 
 from mypy_extensions import i64
-
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d

@@ -6,7 +6,6 @@ See envelopes.py for their layouts and for what `$wire` can say of them.
 from typing import Final
 
 from librt.strings import BytesWriter
-
 from wirelens.codecs.expect import array_of, hex_bytes, object_of, only
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.encoder import Encoder

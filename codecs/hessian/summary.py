@@ -1,0 +1,144 @@
+"""Hessian messages in one line, as an engineer says them."""
+
+from typing import Final
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.node import Node
+
+SHOWN: Final = 4  # values named in a line
+TEXT_SHOWN: Final = 60  # characters of a text
+
+
+def body_of(root: Node) -> Node | None:
+    """The member that says what a message is: "values", "call", …; None in a message cut before it."""
+    for part in root.parts():
+        if not part.hidden and part.field.name != "version":
+            return part
+    return None
+
+
+def message_line(root: Node) -> str:
+    """A message: what it is, of whom, with what."""
+    body = body_of(root)
+    if body is None:
+        return "message"
+    name = body.field.name
+    if name == "call":
+        return call_line(body)
+    if name == "reply":
+        return _reply_line(body)
+    if name == "fault":
+        return fault_line(body)
+    if name == "message":
+        values = body.member("values")
+        return "message: " + ("" if values is None else values_line(values))
+    if name == "packets":
+        packets = body.children
+        first = packets[0].member("values") if packets else None
+        count = f"{len(packets)} packet{'' if len(packets) == 1 else 's'}"
+        more = ", …" if len(packets) > 1 else ""
+        return count if first is None else f"{count}: {values_line(first)}{more}"
+    if name == "envelope":
+        return _envelope_line(body)
+    return "values: " + values_line(body)
+
+
+def call_line(call: Node) -> str:
+    """`call method(types)`."""
+    method = call.member("method")
+    arguments = call.member("arguments")
+    said = [] if arguments is None else [type_word(part) for part in arguments.children[: 2 * SHOWN]]
+    if arguments is not None and len(arguments.children) > 2 * SHOWN:
+        said.append("…")
+    return f"call {'?' if method is None else method.shown}({', '.join(said)})"
+
+
+def _reply_line(reply: Node) -> str:
+    fault = reply.member("fault")
+    if fault is not None:
+        return fault_line(fault)
+    value = reply.member("value")
+    return "reply" if value is None else "reply ok " + value_words(value)
+
+
+def fault_line(fault: Node) -> str:
+    """`fault code "message"`."""
+    said = "fault"
+    members = fault.children
+    found: dict[str, str] = {}
+    for key, value in zip(members[::2], members[1::2], strict=False):
+        if key.kind == t.STRING16 and value.kind == t.STRING16:
+            found[key.shown] = value.shown
+    if "code" in found:
+        said += " " + found["code"]
+    if found.get("message"):
+        said += f' "{cut(found["message"])}"'
+    return said
+
+
+def _envelope_line(envelope: Node) -> str:
+    method = envelope.member("method")
+    said = "envelope" + ("" if method is None else " " + method.shown.rpartition(".")[2])
+    parts = envelope.member("parts")
+    for part in [] if parts is None else parts.children:
+        content = part.member("content")
+        if content is not None and content.kind == t.STRUCT:
+            return f"{said}: {message_line(content)}"
+    return said
+
+
+def values_line(values: Node) -> str:
+    """The values of an array, the first few of them."""
+    said: list[str] = []
+    more = False
+    for part in values.parts():
+        if part.hidden:
+            continue
+        if len(said) == SHOWN:
+            more = True
+            break
+        said.append(value_words(part))
+    return (", ".join(said) or "none") + (", …" if more else "")
+
+
+def value_words(value: Node) -> str:
+    """A value in a few words."""
+    kind = value.kind
+    if kind == t.OBJECT:
+        return value.type_name or "object"
+    if kind == t.LIST or kind == t.MAP:
+        count = len(value.children) // (2 if kind == t.MAP else 1)
+        return f"{value.type_name or value.kind_name}[{count}]"
+    if kind == t.STRING16 or kind == t.XML:
+        return f'"{cut(value.shown)}"'
+    if kind == t.BYTES:
+        size = len(value.content)
+        return f"binary of {size} byte{'' if size == 1 else 's'}"
+    if kind == t.REMOTE:
+        return f"remote {value.type_name or ''}".rstrip()
+    if kind == t.NULL:
+        return "null"
+    if kind == t.REF:
+        return f"ref #{value.reference}"
+    if kind == t.BOOL:
+        return "true" if value.number else "false"
+    if kind == t.DATE:
+        return "date"
+    return f"{value.kind_name} {value.shown}"
+
+
+def type_word(value: Node) -> str:
+    """A value's type in one word: classes without their package."""
+    kind = value.kind
+    name = value.type_name if kind in (t.OBJECT, t.LIST, t.MAP) else None
+    if name:
+        array = name.startswith("[")
+        simple = name.rpartition(".")[2].lstrip("[")
+        return simple + "[]" if array else simple
+    return "boolean" if kind == t.BOOL else value.kind_name
+
+
+def cut(text: str) -> str:
+    """Text short enough for a line, without line ends."""
+    line = " ".join(text[: 2 * TEXT_SHOWN].split())
+    return line if len(line) <= TEXT_SHOWN else line[: TEXT_SHOWN - 1] + "…"
