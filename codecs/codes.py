@@ -39,6 +39,11 @@ CODES: Final[dict[str, str]] = {
     "list-length": "a list has more or fewer items than it says",
     "unended-list": "a list has neither a length nor an end; it goes on to the end of what holds it",
     "hessian-2006": "the layout of 2006 (Resin 3.0.22 to 3.1.1), which is not supported",
+    # Dubbo, Bolt, HTTP
+    "argument-count": "the descriptor of the parameters does not say how many arguments there are",
+    "bad-checksum": "the checksum is not that of the bytes",
+    "no-body": "the header says that a body follows, but none is there, as in the reply to a HEAD",
+    "bad-header": "a header line of HTTP is not of the form name: value, or says what cannot be",
     # pasted input
     "pasted-damaged": "the text is a known form, but this place does not fit it",
     "pasted-ambiguous": "two forms fit the text and mean different bytes",

@@ -11,6 +11,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "wirelens.codecs.hessian.codec": ("hessian1", "hessian2-draft", "hessian2"),
     "wirelens.codecs.mevent": ("mevent",),
     "wirelens.codecs.magline": ("magline", "magline-old"),
+    "wirelens.codecs.dubbo": ("dubbo",),
 }
 
 # Usual ports, and the protocols that are looked for there with a little less evidence.
