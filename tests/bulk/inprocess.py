@@ -74,7 +74,9 @@ def contents(target: Path) -> list[tuple[Any, ...]]:
     found = []
     for row in messages + table(target, "quarantine"):
         notes = [(note["code"], note["offset"]) for note in row["notes"] or ()]
-        plain = {key: value for key, value in row.items() if key not in ("file", "packet", "connection", "notes")}
+        plain = {
+            key: value for key, value in row.items() if key not in ("file", "packet", "connection", "notes")
+        }
         if "pair_id" in plain:
             plain["pair_id"] = sorted(pairs.get(row["pair_id"], []))
         found.append((*(str(plain[key]) for key in sorted(plain)), str(notes)))
@@ -94,4 +96,6 @@ def sums_agree(target: Path) -> None:
     quarantine = table(target, "quarantine")
     unknown = [row["length"] for row in quarantine if row["error_code"] == "unknown-protocol"]
     assert sum(row["unrecognised"] for row in ledger) == sum(unknown)
-    assert sum(row["quarantined"] for row in ledger) == sum(row["length"] for row in quarantine) - sum(unknown)
+    assert sum(row["quarantined"] for row in ledger) == sum(row["length"] for row in quarantine) - sum(
+        unknown
+    )

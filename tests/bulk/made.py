@@ -56,7 +56,9 @@ def fragments(data: bytes, ident: int, port: int) -> list[bytes]:
     found = []
     for at in range(0, len(whole), step):
         more = 0x2000 if at + step < len(whole) else 0
-        found.append(ethernet(ipv4(whole[at : at + step], 17, CLIENT, SERVER, ident=ident, fragment=more | at // 8)))
+        found.append(
+            ethernet(ipv4(whole[at : at + step], 17, CLIENT, SERVER, ident=ident, fragment=more | at // 8))
+        )
     return found
 
 

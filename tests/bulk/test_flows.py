@@ -41,21 +41,37 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_table_holds_what_decoding_the_capture_gives(merged: Path, mixed: list[bytes]) -> None:
     reader, conversations = Reader(), Conversations()
-    said = [one for piece in [*reader.feed(capture(mixed)), *reader.close()] for one in conversations.feed(piece)]
+    said = [
+        one for piece in [*reader.feed(capture(mixed)), *reader.close()] for one in conversations.feed(piece)
+    ]
     said += conversations.close()
     decoded = [one for one in said if one.record.error is None]
     rows = table(merged, "messages")
     assert len(rows) == len(decoded) > 100
     expected = sorted(
-        (one.flow.endpoint(one.direction), one.record.offset, one.time_us, one.packets[-1], one.record.summary)
+        (
+            one.flow.endpoint(one.direction),
+            one.record.offset,
+            one.time_us,
+            one.packets[-1],
+            one.record.summary,
+        )
         for one in decoded
     )
     found = sorted(
-        (f"{row['source_address']}:{row['source_port']}", row["offset"], row["time"], row["packet"], row["summary"])
+        (
+            f"{row['source_address']}:{row['source_port']}",
+            row["offset"],
+            row["time"],
+            row["packet"],
+            row["summary"],
+        )
         for row in rows
     )
     assert found == expected
-    assert sum(row["latency_us"] is not None for row in rows) == sum(one.latency_us is not None for one in said)
+    assert sum(row["latency_us"] is not None for row in rows) == sum(
+        one.latency_us is not None for one in said
+    )
     errors = [row for row in table(merged, "quarantine") if row["protocol"] != "unknown"]
     failed = [one.record for one in said if one.record.error is not None and one.record.codec is not None]
     assert sorted(row["raw"] for row in errors) == sorted(record.raw for record in failed)
@@ -86,7 +102,9 @@ def test_captures_of_the_same_time_are_merged(mixed: list[bytes], merged: Path, 
         at = range(which, len(mixed), 3)
         from building import pcap
 
-        (tmp_path / "in" / f"{which}.pcap").write_bytes(pcap([mixed[n] for n in at], times=[n * 1000 for n in at]))
+        (tmp_path / "in" / f"{which}.pcap").write_bytes(
+            pcap([mixed[n] for n in at], times=[n * 1000 for n in at])
+        )
     run([tmp_path / "in"], tmp_path / "out")
     assert contents(tmp_path / "out") == contents(merged)
     sums_agree(tmp_path / "out")

@@ -1,0 +1,250 @@
+"""All of a run or nothing of it, whenever it ends."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inprocess import contents, convert, run, sums_agree, table
+from made import capture, frames, rotated
+from wirelens.cli.bulk import ledger
+from wirelens.cli.bulk import table as tables
+from wirelens.cli.bulk.files import Folder
+from wirelens.cli.bulk.job import Job, Order
+from wirelens.cli.bulk.ledger import NotAllowedError
+
+
+class KilledError(BaseException):
+    """Nothing may catch it, as nothing catches SIGKILL."""
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> list[Path]:
+    return rotated(frames(3, 8), 3, tmp_path / "in")
+
+
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Lets the folder's nth change from now on be the last; all that changes it is counted."""
+    left = [1 << 60]
+
+    def die(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise KilledError
+            return function(*args)
+
+        return call
+
+    for name in ("write", "move", "remove"):
+        monkeypatch.setattr(Folder, name, die(getattr(Folder, name)))
+    monkeypatch.setattr(ledger, "_lives", lambda who: False)
+
+    def after(count: int) -> None:
+        left[0] = count
+
+    return after
+
+
+def killed_run(sources: list[Path], target: Path, **order: Any) -> bool:
+    """A run that nobody ends; whether it came to its end."""
+    job = Job(Order([str(source) for source in sources], str(target), **order))
+    try:
+        job.look()
+        job.convert(convert, 2)
+    except KilledError:
+        return False
+    finally:
+        job.run._stop.set()
+    return True
+
+
+@pytest.mark.parametrize("mode", ["errorifexists", "overwrite", "append", "resume"])
+def test_killed_anywhere_the_next_run_makes_it_whole(
+    sources: list[Path], tmp_path: Path, killed: Callable[[int], None], mode: str
+) -> None:
+    order: dict[str, Any] = {"resume": True} if mode == "resume" else {"mode": mode}
+    whole = tmp_path / "whole"
+    if mode != "errorifexists":
+        run(sources[:1], whole, resume=mode == "resume")
+    run(sources, whole, **order)
+    expected = contents(whole)
+    steps = 0
+    while True:
+        target = tmp_path / f"out{steps}"
+        if mode != "errorifexists":
+            run(sources[:1], target, resume=mode == "resume")
+        before = contents(target) if mode != "errorifexists" else []
+        killed(steps)
+        done = killed_run(sources, target, **order)
+        killed(1 << 60)
+        if done:
+            break
+        # Nothing shows of a run that did not get to its commit.
+        committed = list(target.glob("_runs/*/commit.json"))
+        if not committed:
+            assert contents(target) in (before, expected)
+        job = Job(Order([], str(target), mode="append"))
+        job.run.begin("append", False)
+        job.run.end()
+        if contents(target) != expected:
+            assert contents(target) == before
+            run(sources, target, **order)
+        assert contents(target) == expected, steps
+        sums_agree(target)
+        assert not (target / "_runs").exists()
+        steps += 1
+    assert steps > 5
+
+
+@pytest.mark.parametrize("at", [0, 1, 3])
+def test_a_full_disk_leaves_nothing(
+    sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    left = [at]
+    flush = tables.PartWriter.flush
+
+    def full(writer: tables.PartWriter) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        flush(writer)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tables.PartWriter, "flush", full)
+        with pytest.raises(OSError, match="No space"):
+            run(sources, tmp_path / "out")
+    assert not list((tmp_path / "out").rglob("*.parquet"))
+    run(sources, tmp_path / "out")
+    run(sources, tmp_path / "other")
+    assert contents(tmp_path / "out") == contents(tmp_path / "other")
+
+
+def test_a_finished_folder_is_refused_unless_the_mode_says_otherwise(
+    sources: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    run(sources, out)
+    once = contents(out)
+    with pytest.raises(NotAllowedError, match="--resume"):
+        run(sources, out)
+    assert contents(out) == once
+    run(sources, out, mode="overwrite")
+    assert contents(out) == once
+    run(sources, out, mode="append")
+    assert sorted(once + once) == contents(out)
+    sums_agree(out)
+    assert len({row["number"] for row in table(out, "_ledger")}) == 2 * len(sources)
+
+
+def test_a_folder_of_somebody_else_is_refused(sources: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("mine")
+    for mode in ("errorifexists", "overwrite"):
+        with pytest.raises(NotAllowedError, match="thesis"):
+            run(sources, tmp_path / "out", mode=mode)
+    assert (tmp_path / "out" / "thesis.txt").read_text() == "mine"
+
+
+def test_two_runs_at_a_time_are_refused(sources: list[Path], tmp_path: Path) -> None:
+    first = Job(Order([str(sources[0])], str(tmp_path / "out")))
+    first.look()
+    with pytest.raises(NotAllowedError, match="another run"):
+        run(sources, tmp_path / "out")
+    first.run.end()
+    run(sources, tmp_path / "out")
+
+
+def test_a_dead_run_is_known_by_its_process(sources: list[Path], tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        gone.wait()
+    folder = Folder(str(tmp_path / "out"))
+    folder.make("_runs", "old")
+    who = {"host": os.uname().nodename, "pid": gone.pid, "time": 4e9}
+    folder.write(json.dumps(who).encode(), "_runs", "old", "run.json")
+    run(sources, tmp_path / "out")
+    sums_agree(tmp_path / "out")
+
+
+def test_a_task_that_was_tried_again_counts_once(sources: list[Path], tmp_path: Path) -> None:
+    job = Job(Order([str(source) for source in sources], str(tmp_path / "out")))
+    job.look()
+    try:
+        # the first try writes its parts, and is lost
+        job.convert(lambda plan, config: [convert(plan, config), convert(plan, config)][1], 2)
+    finally:
+        job.run.end()
+    run(sources, tmp_path / "other")
+    assert contents(tmp_path / "out") == contents(tmp_path / "other")
+
+
+def test_an_account_that_is_lost_or_doubled_fails_the_run(sources: list[Path], tmp_path: Path) -> None:
+    from wirelens.cli.bulk.job import UnbalancedError
+
+    for spoil in (lambda results: results[:-1], lambda results: results + results[:1]):
+        job = Job(Order([str(source) for source in sources], str(tmp_path / "out")))
+        job.look()
+        try:
+            with pytest.raises(UnbalancedError):
+                job.convert(lambda plan, config, spoil=spoil: spoil(convert(plan, config)), 2)  # type: ignore[misc]
+        finally:
+            job.run.end()
+        assert not list((tmp_path / "out").rglob("*.parquet"))
+
+
+def test_lost_rows_fail_the_run(sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wirelens.cli.bulk import decoding
+    from wirelens.cli.bulk.job import UnbalancedError
+
+    whole = decoding.unpack
+    monkeypatch.setattr(decoding, "unpack", lambda key, data: whole(key, data)[1:])
+    with pytest.raises(UnbalancedError, match="bytes of segments"):
+        run(sources, tmp_path / "out")
+
+
+def test_the_columns_carry_their_comments(sources: list[Path], tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    run(sources, tmp_path / "out")
+    for name, columns in tables.TABLES.items():
+        folder = "_ledger" if name == "ledger" else name
+        for path in (tmp_path / "out" / folder).rglob("*.parquet"):
+            file = parquet.ParquetFile(path)
+            comments = {field.name: field.metadata[b"comment"].decode() for field in file.schema_arrow}
+            assert comments == {column: comment for column, _, comment in columns}
+            if file.num_row_groups:
+                assert file.metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_json_lines_say_the_same(sources: list[Path], tmp_path: Path) -> None:
+    run(sources, tmp_path / "out")
+    run(sources, tmp_path / "lines", jsonl=True)
+    for name in ("messages", "quarantine"):
+        rows = [
+            json.loads(line)
+            for path in sorted((tmp_path / "lines" / name).rglob("*.jsonl"))
+            for line in path.read_text().splitlines()
+        ]
+        expected = table(tmp_path / "out", name)
+        assert len(rows) == len(expected)
+        key = "message" if name == "messages" else "raw"
+        for row in expected:
+            row[key] = json.loads(row[key]) if name == "messages" else row[key].hex()
+        assert sorted(json.dumps(row[key]) for row in rows) == sorted(
+            json.dumps(row[key]) for row in expected
+        )
+
+
+def test_one_capture_makes_one_part_a_protocol(tmp_path: Path) -> None:
+    (tmp_path / "a.pcap").write_bytes(capture(frames(1)))
+    run([tmp_path / "a.pcap"], tmp_path / "out")
+    parts = list((tmp_path / "out" / "messages").rglob("*.parquet"))
+    assert len(parts) == len({path.parent for path in parts})
