@@ -42,7 +42,7 @@ VENV = Path(os.environ.get("WIRELENS_VENV", ROOT / ".venv")).absolute()
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "wirelens.json"
 PURE = ROOT / "build" / "stage"
-DEMO = ["decode", "examples/esnp-line.hex"]
+DEMO = ["decode", "examples/esnp-exchange.xxd"]
 JAVA = 17  # the oldest that Spark 4 runs on
 
 
