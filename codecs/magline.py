@@ -55,7 +55,6 @@ COMMANDS: Final[dict[int, str]] = {
 }
 MAX_FRAME: Final = 1 << 26  # bytes that a frame of either generation may claim
 MAX_RESYNC: Final = 1 << 20  # bytes of a frame that is looked for behind damage
-ORDERS: Final[dict[int, str]] = {0: "big", 1: "little"}
 KEY: Final = 32  # bytes of a public key
 CODE: Final = 16  # bytes of H, M, A, C
 BLOCK: Final = 16  # bytes of an AES block
@@ -92,6 +91,11 @@ FIRST_KNOT: Final = 0x1001
 STATUSES: Final[dict[int, str]] = {1: "SYN", 2: "session", 3: "node message", 4: "knot message"}
 CUT: Final = 1 << 16  # what the length of a frame lacks where its writer kept 16 bits of it
 
+
+def _order(node: Node) -> Json:
+    return "little" if node.number else "big"
+
+
 _ROOT: Final[i64] = t.head(t.STRUCT)
 _MAGIC: Final[i64] = t.head(t.INTEGER, field("magic"))
 _VERSION: Final[i64] = t.head(t.INTEGER, field("version"))
@@ -102,7 +106,7 @@ _HEAD_LENGTH: Final[i64] = t.head(t.INTEGER, field("head_length"))
 _SEQ: Final[i64] = t.head(t.INTEGER, field("seq"))
 _MESSAGE_LENGTH: Final[i64] = t.head(t.INTEGER, field("message_length"))
 _LENGTH: Final[i64] = t.head(t.INTEGER, field("length"))
-_ORDER: Final[i64] = t.head(t.NAMED, field("byte_order", ORDERS))
+_ORDER: Final[i64] = t.head(t.COMPUTED, field("byte_order", None, _order))
 _HEAD_BYTES: Final[i64] = t.head(t.HEX, field("head"))
 _BODY: Final[i64] = t.head(t.STRUCT, field("body"))
 _RANDOM: Final[i64] = t.head(t.HEX, field("random"))
@@ -1066,8 +1070,8 @@ def _write_field(
             fields = []
         if len(fields) == 1 and fields[0].number == number and fields[0].kind == kind:
             one = fields[0]
-            same = raw[one.value :] == content if kind == BYTES else one.value & 0xFFFFFFFFFFFFFFFF == amount
-            if same:
+            said = int(one.value) & 0xFFFFFFFFFFFFFFFF
+            if raw[one.value :] == content if kind == BYTES else said == amount:
                 out.write(raw)
                 return
         raise place.error("its $wire is not the bytes of this field with this value")

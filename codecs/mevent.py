@@ -43,7 +43,6 @@ DEPLOYED_TYPES: Final[dict[int, str]] = {
     DEPLOYED_STRING: "STRING",
     DEPLOYED_ARRAY: "ARRAY",
 }
-DIALECTS: Final[dict[int, str]] = {0: "specified", 1: "deployed"}
 
 COMMANDS: Final[dict[int, str]] = {
     0: "NONE",
@@ -85,6 +84,11 @@ LONGEST_HEAD: Final = 4 + REQUEST_HEAD + LONGEST_NAME
 MAX_CLAIM: Final = 1 << 26  # bytes that any length here may claim
 SMALL_TYPE: Final = 255  # up to here a number in the place of a type is an unknown type
 
+
+def _dialect(node: Node) -> Json:
+    return "deployed" if node.number else "specified"
+
+
 _ROOT: Final[i64] = t.head(t.STRUCT)
 _PREFIX: Final[i64] = t.head(t.BOOLEAN, field("prefix"))
 _REQUEST: Final[i64] = t.head(t.STRUCT, field("request"))
@@ -100,7 +104,7 @@ _ERROR_CODE: Final[i64] = t.head(t.INTEGER, field("error_code"))
 _VARIABLES: Final[i64] = t.head(t.ARRAY, field("variables"))
 _EOF: Final[i64] = t.head(t.BOOLEAN, field("eof"))
 _EXTRA: Final[i64] = t.head(t.HEX, field("extra"))
-_DIALECT: Final[i64] = t.head(t.NAMED, field("dialect", DIALECTS))
+_DIALECT: Final[i64] = t.head(t.COMPUTED, field("dialect", None, _dialect))
 _VARIABLE: Final[i64] = t.head(t.STRUCT)
 _SPECIFIED_TYPE: Final[i64] = t.head(t.NAMED, field("type", SPECIFIED_TYPES))
 _DEPLOYED_TYPE: Final[i64] = t.head(t.NAMED, field("type", DEPLOYED_TYPES))
@@ -169,7 +173,10 @@ def _prefix(data: bytes, pos: i64, end: i64, final: bool) -> i64:
             return length
         return length if 1 <= fourth <= SMALL_TYPE and 16 + fourth <= length else 0
     if length == 12:
-        return 0 if _val_follows(third, fourth) else 12
+        # without prefix the fourth word is the next reply's code, with it the next length
+        code = (13 <= fourth <= 24 and fourth != 16 and fourth != 20) or fourth == REP_OK
+        bare = code and known_code(second)
+        return 0 if bare or _val_follows(third, fourth) else 12
     if length == 16 and (fourth == 0 or (third in FAILED and known_code(fourth))):
         return 0 if _val_follows(third, fourth) else 16
     if length == 16 + fourth:
@@ -498,7 +505,16 @@ class Mevent(Codec):
             if final and left == 4 and known_code(vsize) and code in FAILED:
                 return -1
             raise cursor.short(8, "a vsize and its val")
-        return 1 if _val_follows(vsize, _word(data, at + 4)) else 0
+        first = _word(data, at + 4)
+        if _val_follows(vsize, first):
+            return 1
+        if known_code(first) or vsize > MAX_LENGTH:
+            return 0  # the next reply
+        # a val with a damaged type, if the input ends with it
+        behind = 4 + vsize
+        if left <= behind and not final:
+            raise cursor.short(behind + (1 if left == behind else 0), "a vsize and its val")
+        return 1 if left == behind else 0
 
     def val(self, cursor: Cursor, tape: Tape, bounded: bool, final: bool) -> i64:
         """vsize, and as many bytes of variables; their dialect."""
@@ -590,15 +606,16 @@ class Mevent(Codec):
         first_end = cursor.pos
         other = Tape(cursor.buffer)
         cursor.pos = start
+        asks: DecodeError | None = None
+        second_end: i64 = -1
         try:
             _Variables(cursor, other, True, bounded, final, -1).read()
             second_end = cursor.pos
         except DecodeError as error:
-            second_end = -1
             if error.needed and not final and not bounded and error.needed - start <= MAX_LENGTH:
-                second_end = cursor.end
+                asks = error
         cursor.pos = first_end
-        if second_end < 0 or second_end == first_end:
+        if asks is None and (second_end < 0 or second_end == first_end):
             return 0
         if bounded:
             better = second_end == cursor.end
@@ -607,6 +624,8 @@ class Mevent(Codec):
                 raise cursor.short(4, "what follows the message")
             if _starts_next(cursor, first_end, own):
                 return 0
+            if asks is not None:
+                raise asks
             if cursor.end - second_end < 4 and not final:
                 cursor.pos = second_end
                 raise cursor.short(4, "what follows the message")
