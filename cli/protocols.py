@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+
 from wirelens.cli import options
 
 if TYPE_CHECKING:
     from typing import Final
+
+    from wirelens.formatters.layout import Line
 
 EPILOG: Final = """\b
 Examples:
@@ -30,19 +33,25 @@ Examples:
 def command(
     codes: bool, style: str, target: str | None, color: str, width: int | None, pager: bool, verbose: bool
 ) -> None:
-    """List the protocols that wirelens reads and writes: the id for --as, and what it is."""
+    """List the protocols that wirelens reads and writes: the id for --as, what it is, and its specification."""
     from wirelens.cli.output import Output
-    from wirelens.codecs import CODES, registry
+    from wirelens.codecs import CODES, dumps, registry
+    from wirelens.formatters import layout as lay
 
-    rows = dict(CODES) if codes else {name: registry.get(name).title for name in registry.names()}
+    rows: dict[str, tuple[str, ...]]
+    if codes:
+        keys: tuple[str, ...] = ("code", "text")
+        rows = {code: (text,) for code, text in CODES.items()}
+    else:
+        keys = ("protocol", "title", "specification")
+        rows = {name: registry.about(name) for name in registry.names()}
     with Output(target, color, width, pager) as output:
         if style == "json":
-            from wirelens.codecs import dumps
-
-            keys = ("code", "text") if codes else ("protocol", "title")
-            lines = [f"  {dumps(dict(zip(keys, row, strict=True)))}" for row in rows.items()]
+            lines = [f"  {dumps(dict(zip(keys, (name, *row), strict=True)))}" for name, row in rows.items()]
             output.text("[\n" + ",\n".join(lines) + "\n]\n")
             return
-        widest = max(map(len, rows))
-        for name, text in rows.items():
-            output.line([("name", f"{name:<{widest}}"), ("", f"  {text}")])
+        widths = [max(map(len, rows)), max(len(row[0]) for row in rows.values())]
+        for name, row in rows.items():
+            line: Line = [(lay.NAME, f"{name:<{widths[0]}}  "), (lay.PLAIN, f"{row[0]:<{widths[1]}}")]
+            line.extend([(lay.DIM, f"  {text}") for text in row[1:]])
+            output.line(output.layout.fit(line))

@@ -14,6 +14,27 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "wirelens.codecs.dubbo": ("dubbo",),
 }
 
+# What each is, and the text that specifies it. Here, so that listing them loads no codec.
+ABOUT: Final[dict[str, tuple[str, str]]] = {
+    "esnp-line": ("ESNP messages made of lines", "bma.go.esp, docs/esnp/protocol.txt (2014-12)"),
+    "esnp-frame": (
+        "ESNP messages made of frames, the older text",
+        "bma.go.esp, docs/esnp/protocol.txt (2014-03)",
+    ),
+    "hessian1": ("Hessian 1.0", "Hessian 1.0 specification (Caucho)"),
+    "hessian2-draft": (
+        "Hessian 2.0, first draft (SOFA RPC, Caucho 3.1.2 to 3.2.0)",
+        "Hessian 2.0 draft specification (Caucho)",
+    ),
+    "hessian2": (
+        "Hessian 2.0 as published (Dubbo, XXL-JOB, Caucho 3.2.1 and later)",
+        "Hessian 2.0 serialization protocol (Caucho)",
+    ),
+    "mevent": ("mevent requests and replies", "mevent, server/protocol.txt"),
+    "magline": ("Magline frames with the specified 16-byte head", "magline, doc/proto.md"),
+    "magline-old": ("Magline frames with the deployed 12-byte head", "magline, its older code"),
+}
+
 # Usual ports, and the protocols that are looked for there with a little less evidence.
 PORTS: Final[dict[int, tuple[str, ...]]] = {
     1080: ("esnp-line", "esnp-frame"),
@@ -29,6 +50,11 @@ _loaded: Final[dict[str, Codec]] = {}
 def names() -> list[str]:
     """The ids of all protocols."""
     return [name for ids in MODULES.values() for name in ids]
+
+
+def about(name: str) -> tuple[str, str]:
+    """A protocol's title and its specification, each in a line."""
+    return ABOUT.get(name) or (get(name).title, "")
 
 
 def get(name: str) -> Codec:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+
 from wirelens.cli.main import group
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from commands import process
+
 from wirelens.codecs import captures
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from commands import process
+
 from wirelens.cli import main as main_module
 from wirelens.cli.main import COMMANDS
 from wirelens.codecs import CODES, registry
@@ -58,7 +59,8 @@ def test_version(run: Run) -> None:
 def test_protocols(run: Run) -> None:
     rows = json.loads(run("protocols", "--format", "json").stdout)
     assert [row["protocol"] for row in rows] == registry.names()
-    assert all(row["title"] for row in rows)
+    assert [row["title"] for row in rows] == [codec.title for codec in registry.codecs()]
+    assert set(registry.ABOUT) <= set(registry.names())
     text = run("protocols").stdout
     assert [line.split()[0] for line in text.splitlines()] == registry.names()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wirelens.cli.inputs import CHUNK, STARTS, Input, InputError, Inputs, plain_hex
 from wirelens.codecs.captures.containers import sniff
 from wirelens.codecs.captures.pasted import PastedError, pasted

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from commands import process
+
 from wirelens.formatters.terminal import cells
 
 LONG = "中文" * 60
