@@ -678,8 +678,8 @@ def _evidence(data: bytes) -> tuple[float, list[str], int]:
 
     An entry of a known type satisfies 4 bits of its type byte; a body that fills its size exactly, or
     has the one size of its type, 16 more; an END that sizes other than zero lead to 24 (its 32 bits are
-    zeros, which foreign data has often). Entries of numbers that the texts leave open, and bodies without inner
-    structure, say nothing by themselves; bodies that do not decode speak against.
+    zeros, which foreign data has often). Entries of numbers that the texts leave open, and bodies
+    without inner structure, say nothing by themselves; bodies that do not decode speak against.
     """
     end: i64 = len(data)
     at: i64 = 0

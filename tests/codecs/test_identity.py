@@ -20,13 +20,12 @@ def inputs(protocol: str) -> list[bytes]:
     """The bytes of the vectors of a protocol, of those files that lie in tests/vectors."""
     found: list[bytes] = []
     for path in sorted(VECTORS.glob("*.jsonl*")):
-        opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-        with opened as lines:
-            for line in lines:
-                # not json.loads: some meanings nest deeper than it reads
-                if f'"protocol": "{protocol}"' in line[:400]:
-                    start = line.index('"hex": "') + len('"hex": "')
-                    found.append(bytes.fromhex(line[start : line.index('"', start)]))
+        raw = path.read_bytes()
+        for line in (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode().splitlines():
+            # not json.loads: some meanings nest deeper than it reads
+            if f'"protocol": "{protocol}"' in line[:400]:
+                start = line.index('"hex": "') + len('"hex": "')
+                found.append(bytes.fromhex(line[start : line.index('"', start)]))
     return found
 
 

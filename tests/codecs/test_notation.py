@@ -184,7 +184,8 @@ def test_members_and_the_hints_of_their_message() -> None:
     tape.close(root, 1)
     assert tree_json(tape).decode() == (
         '{"f": 7, "n": "ONE", "n": 2, "f": 18446744073709551615, "f": true, "f": "78", "f": null, '
-        '"f": {"code": "bad-value", "offset": 5, "text": "no"}, "f": [1, 2], "$wire": {"f": "odd", "size": "odd"}}'
+        '"f": {"code": "bad-value", "offset": 5, "text": "no"}, "f": [1, 2], '
+        '"$wire": {"f": "odd", "size": "odd"}}'
     )
 
 
