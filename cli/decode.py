@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+
 from wirelens.cli import options
 
 if TYPE_CHECKING:
@@ -79,10 +80,13 @@ def command(
     """
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
-    from wirelens.cli.select import Selection
 
     inputs = Inputs(paths, texts, form)
-    selection = Selection(flow, port, where)
+    selection = None
+    if where or flow is not None or port is not None:
+        from wirelens.cli.select import Selection
+
+        selection = Selection(flow, port, where)
     with Output(target, color, width, pager, plain, inputs.paths) as output:
         run = Run(inputs, output, protocol, selection, verbose)
         draw(run.records(), output, style, plain)
@@ -93,7 +97,7 @@ class Run:
     """Reads all inputs and decodes them; `undecoded` says whether something did not decode."""
 
     def __init__(
-        self, inputs: Inputs, output: Output, protocol: str | None, selection: Selection, verbose: bool
+        self, inputs: Inputs, output: Output, protocol: str | None, selection: Selection | None, verbose: bool
     ) -> None:
         self.inputs = inputs
         self.output = output
@@ -115,7 +119,7 @@ class Run:
                 for record in self.capture(item) if item.capture else self.plain(item):
                     if record.damaged:
                         self.undecoded = True
-                    if self.selection.holds(record):
+                    if self.selection is None or self.selection.holds(record):
                         yield record
             except InputError as error:
                 self.inputs.fail(str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -172,6 +173,7 @@ def group(ctx: click.Context) -> None:
 
 def main() -> None:
     """The console script."""
+    gc.set_threshold(50_000, 20, 50)  # trees have no cycles: looking for them often is time lost
     group(prog_name="wirelens")
 
 

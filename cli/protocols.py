@@ -33,7 +33,7 @@ Examples:
 def command(
     codes: bool, style: str, target: str | None, color: str, width: int | None, pager: bool, verbose: bool
 ) -> None:
-    """List the protocols that wirelens reads and writes: the id for --as, what it is, and its specification."""
+    """List the protocols that wirelens reads and writes: id, what it is, its specification."""
     from wirelens.cli.output import Output
     from wirelens.codecs import CODES, dumps, registry
     from wirelens.formatters import layout as lay
