@@ -1,0 +1,86 @@
+"""README.md is true: each command in it prints what stands below it.
+
+Blocks marked `console` are run from the top folder in a shell, in order; the lines below a command are what
+it must print, standard error included. Run with UPDATE_TRANSCRIPTS=1 to write what is printed now.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A PATH on which `wirelens` is the one under test."""
+    folder = tmp_path_factory.mktemp("bin")
+    command = folder / "wirelens"
+    command.write_text(
+        f"#!{sys.executable}\nfrom wirelens.cli.main import main\n\nmain()\n".replace(
+            "#!", "#!/usr/bin/env -S ", 1
+        )
+    )
+    command.chmod(0o755)
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
+    }
+    return {**kept, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+
+
+def printed(command: str, environment: dict[str, str]) -> str:
+    """What a command of the README prints."""
+    if command == "python3 dev.py demo":
+        # set-up is what it does before; what it shows is this
+        text = (ROOT / "dev.py").read_text(encoding="utf-8")
+        match = re.search(r'^DEMO = \["(.*)"\]$', text, re.MULTILINE)
+        assert match is not None
+        shown = "wirelens " + " ".join(match[1].split('", "'))
+        return f"$ {shown}\n{printed(shown, environment)}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=120,
+        check=False,
+    )
+    return done.stdout.decode()
+
+
+def commands(block: str) -> list[str]:
+    return [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
+
+
+def replayed(block: str, environment: dict[str, str]) -> str:
+    parts = []
+    for command in commands(block):
+        # what `dev.py demo` prints starts with a command line of its own
+        if command.startswith("wirelens") and parts and parts[-1].startswith("$ python3 dev.py demo"):
+            continue
+        parts.append(f"$ {command}\n{printed(command, environment)}")
+    return "".join(parts)
+
+
+def test_every_command_prints_what_the_readme_shows(environment: dict[str, str]) -> None:
+    text = README.read_text(encoding="utf-8")
+    now = BLOCK.sub(lambda match: f"```console\n{replayed(match[1], environment)}```", text)
+    if os.environ.get("UPDATE_TRANSCRIPTS"):
+        README.write_text(now, encoding="utf-8")
+    else:
+        assert now == text
+
+
+def test_the_readme_shows_commands() -> None:
+    blocks = BLOCK.findall(README.read_text(encoding="utf-8"))
+    assert sum(len(commands(block)) for block in blocks) >= 10
