@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian import java, throwable
@@ -193,6 +194,18 @@ def last_from(tape: Tape, first: i64) -> i64:
     return found
 
 
+def close_from(tape: Tape, index: i64, end: i64) -> None:
+    """End the nodes from an index on that are still open: what decoded stays a tree."""
+    words = tape.words
+    count: i64 = len(words)
+    at = index * t.WIDTH
+    while at < count:
+        if words[at + t.NEXT] == 0:
+            words[at + t.NEXT] = count // t.WIDTH
+            words[at + t.END] = max(end, words[at + t.START])
+        at += t.WIDTH
+
+
 def dangling(tape: Tape, first: i64) -> bool:
     """True where one of the notes from number `first` on tells of a reference to nothing."""
     return any(note.code.startswith("dangling") for note in tape.notes[first:])
@@ -218,6 +231,12 @@ def result_words(value: Node) -> str:
         if throwable.is_exception(named):
             return cut(throwable.heading(named))
     return value_words(value)
+
+
+def number_in(root: Node, name: str) -> int:
+    """The number of a member; 0 where it is not there."""
+    node = root.member(name)
+    return 0 if node is None else node.number
 
 
 def text_of(node: Node | None) -> str:

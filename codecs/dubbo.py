@@ -16,9 +16,10 @@ from typing import Final
 
 from librt.strings import BytesWriter, write_i32_be, write_i64_be
 from mypy_extensions import i32, i64
+
 from wirelens.codecs import carried
 from wirelens.codecs import tape as t
-from wirelens.codecs.carried import DATA, DIALECT, ERROR, EXTRA, JSON, PARTIAL
+from wirelens.codecs.carried import DATA, DIALECT, ERROR, EXTRA, JSON, PARTIAL, number_in
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.expect import array_of, hex_bytes, number_of, object_of, only
@@ -369,7 +370,7 @@ class Dubbo(Codec):
                 if tape.size() == partial + 1:
                     tape.cut(partial)
                 else:
-                    _close_from(tape, partial, reached)
+                    carried.close_from(tape, partial, reached)
                 cursor.pos = cursor.end
                 tape.leaf(DATA, start, cursor.end, start)
                 tape.fault(ERROR, cursor.end, Fault(error.code, error.offset, error.text))
@@ -501,22 +502,22 @@ class Dubbo(Codec):
             body = root.member("body")
             said = None if body is None else body.member("event")
             return "heartbeat" if said is not None and said.kind == t.NULL else "event"
-        if _number(root, "type") == 0:
+        if number_in(root, "type") == 0:
             return "response"
-        return "request" if _number(root, "two_way") else "oneway"
+        return "request" if number_in(root, "two_way") else "oneway"
 
     def summary(self, root: Node) -> str:
-        """As in `dubbo req #4711 com.x.OrderService.create(Order, long) v1.0`, `dubbo resp #4711 ok Result`."""
+        """`dubbo req #4711 com.x.OrderService.create(Order, long) v1.0`, `dubbo resp #4711 ok com.x.Order`."""
         kind = self.kind(root)
-        request = _number(root, "type") == 1
-        said = f"dubbo {'req' if request else 'resp'} #{_number(root, 'id')}"
+        request = number_in(root, "type") == 1
+        said = f"dubbo {'req' if request else 'resp'} #{number_in(root, 'id')}"
         body = root.member("body")
         status = root.member("status")
         if body is None or body.kind != t.STRUCT:
             return said
         if kind in ("heartbeat", "event"):
             value = body.member("event")
-            said = f"dubbo {kind} {'req' if request else 'resp'} #{_number(root, 'id')}"
+            said = f"dubbo {kind} {'req' if request else 'resp'} #{number_in(root, 'id')}"
             if kind == "event" and value is not None:
                 meaning = _event_meaning(value)
                 said += f" {value.shown}" + (f" ({meaning})" if meaning else "")
@@ -567,10 +568,10 @@ class Dubbo(Codec):
 
     def exchange(self, root: Node) -> Exchange:
         """A two-way request, a heartbeat too, is answered under its id."""
-        key = str(_number(root, "id"))
-        if _number(root, "type") == 0:
+        key = str(number_in(root, "id"))
+        if number_in(root, "type") == 0:
             return Exchange("reply", key)
-        return Exchange("request", key) if _number(root, "two_way") else Exchange("")
+        return Exchange("request", key) if number_in(root, "two_way") else Exchange("")
 
 
 # What a message has that does not say it.
@@ -660,18 +661,6 @@ def _flag(given: dict[str, Json], name: str) -> bool:
     if not isinstance(value, bool):
         raise EncodeError(name, "expected true or false")
     return value
-
-
-def _close_from(tape: Tape, index: i64, end: i64) -> None:
-    """End the nodes from an index on that are still open: what decoded stays a tree."""
-    words = tape.words
-    count: i64 = len(words)
-    at = index * t.WIDTH
-    while at < count:
-        if words[at + t.NEXT] == 0:
-            words[at + t.NEXT] = count // t.WIDTH
-            words[at + t.END] = max(end, words[at + t.START])
-        at += t.WIDTH
 
 
 def _header_bits(data: bytes, at: i64) -> float:
@@ -768,11 +757,6 @@ def _body_reads(data: bytes, at: i64) -> bool:
     return tape.fault_count() == 0
 
 
-def _number(root: Node, name: str) -> int:
-    node = root.member(name)
-    return 0 if node is None else node.number
-
-
 def _status_words(status: Node) -> str:
     """A status as said: "ok", "server timeout", "status 21"."""
     name = STATUSES.get(status.number)
@@ -821,7 +805,7 @@ def _version_words(version: str) -> str:
 
 
 def _serialization_name(root: Node) -> str:
-    number = _number(root, "serialization")
+    number = number_in(root, "serialization")
     return SERIALIZATIONS.get(number, f"serialization {number}")
 
 

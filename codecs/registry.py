@@ -12,6 +12,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "wirelens.codecs.mevent": ("mevent",),
     "wirelens.codecs.magline": ("magline", "magline-old"),
     "wirelens.codecs.dubbo": ("dubbo",),
+    "wirelens.codecs.bolt": ("bolt",),
 }
 
 # What each is, and the text that specifies it. Here, so that listing them loads no codec.
