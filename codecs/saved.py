@@ -7,6 +7,7 @@ text and bytes.
 from typing import Any
 
 from mypy_extensions import i64
+
 from wirelens.codecs.captures.streams import Assembler, Flow, Piece, _Conversation, _Held, _Side
 from wirelens.codecs.codes import Note
 from wirelens.codecs.conversations import Conversations, Verdict, _Mark, _Request

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+
 from wirelens.cli import options
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ def command(
         raise click.UsageError("--final goes with --resume")
     if master and remote:
         raise click.UsageError("--master and --remote exclude each other")
+    if document == "variant" and form != "parquet":
+        raise click.UsageError("--document variant goes with --format parquet")
     from wirelens.cli.bulk import session
     from wirelens.cli.bulk.java import NoJavaError
     from wirelens.cli.bulk.ledger import NotAllowedError
@@ -252,6 +255,7 @@ def _work(job: Job, spark: object, display: Display) -> Report:
 
     from pyspark import InheritableThread
     from pyspark.sql import SparkSession
+
     from wirelens.cli.bulk.progress import Watch
 
     session = cast(SparkSession, spark)

@@ -11,9 +11,11 @@ import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby
+from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from librt.strings import BytesWriter
+
 from wirelens.cli.bulk import plainly
 from wirelens.cli.bulk.chunks import (
     CHUNK,
@@ -165,6 +167,7 @@ class Bucket:
     def __init__(self, config: Config, bucket: int, names: Mapping[int, str]) -> None:
         self.config = config
         self.bucket = bucket
+        self.began = process_time()
         self.account = Account()
         self.tables = Tables(config, bucket)
         self.maker = RowMaker(config.quarantine, self.account, self.tables, names)
@@ -284,9 +287,11 @@ class Bucket:
     def result(self, left: list[FragmentRow]) -> dict[str, Any]:
         """The account as plain values. The first bucket tells which fragments are kept for the next run."""
         account = self.account
+        parts = self.tables.close()
         return {
             "bucket": self.bucket,
-            "parts": self.tables.close(),
+            "busy": process_time() - self.began,
+            "parts": parts,
             "files": list(account.files.items()),
             "ranges": account.ranges,
             "inputs": account.inputs,

@@ -35,6 +35,7 @@ from wirelens.cli.bulk.table import PartWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
     from wirelens.cli.bulk.progress import Watch
 
 BUCKET_BYTES = 1 << 26
@@ -101,6 +102,8 @@ class Report:
     messages: int = 0
     errors: int = 0
     seconds: float = 0.0
+    reading_seconds: float = 0.0  # of the processors, in our own code
+    decoding_seconds: float = 0.0
     protocols: dict[str, tuple[int, int]] = field(default_factory=dict)
     codes: dict[str, int] = field(default_factory=dict)
     slow: list[tuple[int, str, str]] = field(default_factory=list)
@@ -181,10 +184,21 @@ class Job:
             decode = partial(decoding.decode_rows, config, tuple(counters))
             return [bytes(row.result) for row in rows.mapInArrow(decode, decoding.RESULT).collect()]
 
-        return self.convert(convert, _parallel(spark))
+        def finish(moves: dict[str, str]) -> dict[str, str]:
+            return self._variants(spark, moves) if self.order.document == "variant" else moves
 
-    def convert(self, convert: Callable[[str, Config], list[bytes]], parallel: int) -> Report:
-        """As `work`; `convert` makes accounts of what the plan at a place says, with `parallel` tasks."""
+        return self.convert(convert, finish, _parallel(spark))
+
+    def convert(
+        self,
+        convert: Callable[[str, Config], list[bytes]],
+        finish: Callable[[dict[str, str]], dict[str, str]],
+        parallel: int,
+    ) -> Report:
+        """As `work`. `convert` makes accounts of what the plan at a place says, with `parallel` tasks.
+
+        `finish` may change what is moved where in the end.
+        """
         started = time.monotonic()
         folder = self.run.folder
         self.ranges = cut(self.inputs, self.tails, parallel)
@@ -201,7 +215,8 @@ class Job:
         names = [(each.number, each.name) for each in self.inputs]
         old = {number for number, entry in self.kept.items() if entry["pending"]}
         old |= {fragment[5] >> chunks.FILE_SHIFT for fragment in self.fragments}
-        names += [(number, self.kept[number]["file"]) for number in old - {each.number for each in self.inputs}]
+        old -= {each.number for each in self.inputs}
+        names += [(number, self.kept[number]["file"]) for number in old]
         place = below(folder.place, self.run.path)
         config = Config(
             folder.place,
@@ -223,7 +238,7 @@ class Job:
         elif self.order.mode == "overwrite":
             removes = [path for table in ("messages", "quarantine") for path in folder.walk(table)]
             removes += self.state.pending
-        self.run.commit(entries, moves, removes)
+        self.run.commit(entries, finish(moves), removes)
         report.seconds = time.monotonic() - started
         return report
 
@@ -260,6 +275,8 @@ class Job:
                 report.codes[code] = report.codes.get(code, 0) + amount
             report.slow.extend((each[0], each[1], each[2]) for each in account["slow"])
             report.flows += account["flows"]
+            report.decoding_seconds += account["busy"]
+            report.reading_seconds += sum(each["busy"] for each in account["ranges"])
             fragments += account["fragments"]
             for table, _, path, amount, _ in account["parts"]:
                 moves[path] = staged_target(path, self.run.name)
@@ -435,6 +452,25 @@ class Job:
         writer = PartWriter(self.run.folder, table, tuple(parts), "empty", self.order.jsonl)
         writer.close(needed=True)
         return {path: staged_target(path, self.run.name) for path, _, _ in writer.files}
+
+    def _variants(self, spark: SparkSession, moves: dict[str, str]) -> dict[str, str]:
+        """Write the staged messages again, each as a VARIANT; what none can hold stays text beside it."""
+        from pyspark.sql import functions
+
+        folder = self.run.folder
+        stage = f"{self.run.path}/stage/messages/"
+        kept = {source: target for source, target in moves.items() if not source.startswith(stage)}
+        rows = spark.read.parquet(below(folder.place, self.run.path, "stage", "messages"))
+        document = functions.try_parse_json("message")
+        text = functions.when(document.isNull(), functions.col("message"))
+        rows = rows.withColumn("message_text", text).withColumn("message", document)
+        again = f"{self.run.path}/stage/variant"
+        writer = rows.write.partitionBy("protocol").option("compression", "zstd")
+        writer.parquet(below(folder.place, again))
+        for path in folder.walk(again):
+            if path.endswith(".parquet"):
+                kept[path] = staged_target(path, self.run.name).replace("variant/", "messages/", 1)
+        return kept
 
     def _keep(self, tails: dict[int, Tail], fragments: list[Any]) -> dict[str, str]:
         """A file with what the next run needs besides the streams."""

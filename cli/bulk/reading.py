@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from time import process_time
 
 from wirelens.cli.bulk import plainly
 from wirelens.cli.bulk.chunks import (
@@ -69,6 +70,7 @@ def _rows(ranges: Sequence[Range], buckets: int, side: str, final: bool) -> Iter
 
 def _read_capture(readers: Readers, each: Range, buckets: int, side: str, final: bool) -> Iterator[Row]:
     """The rows of a capture's range, and one that says what was read."""
+    began = process_time()
     reader = range_reader(each.state, each.offset)
     dissector = Dissector()
     packer = Packer(buckets)
@@ -129,6 +131,7 @@ def _read_capture(readers: Readers, each: Range, buckets: int, side: str, final:
         "end": reader.position,
         "state": reader.state() if reader.splittable else None,
         "time": time,
+        "busy": process_time() - began,
         "raw": raw,
         "packets": packet_count,
         "first_us": first_us,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
+
 from wirelens.cli.bulk import chunks, plainly
 from wirelens.cli.bulk.files import Folder, find
 from wirelens.cli.bulk.plan import FRESH, Range, load_range, look, pack

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
+
 from wirelens.cli.bulk import decoding, plainly
 from wirelens.cli.bulk.chunks import Row
 from wirelens.cli.bulk.decoding import Config
@@ -44,7 +45,7 @@ def run(sources: Sequence[Path | str], target: Path | str, parallel: int = 2, **
     job = Job(Order([str(source) for source in sources], str(target), **order))
     try:
         job.look()
-        return job.convert(convert, parallel)
+        return job.convert(convert, dict, parallel)
     finally:
         job.run.end()
 

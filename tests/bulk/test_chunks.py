@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wirelens.cli.bulk import chunks, plainly
 from wirelens.cli.bulk.chunks import Packer, Row, in_order, unpack
 from wirelens.codecs.captures import Segment

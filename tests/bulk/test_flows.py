@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from inprocess import contents, run, sums_agree, table
 from made import capture, frames, rotated
+
 from wirelens.cli.bulk import chunks, plan, reading
 from wirelens.codecs.captures import Reader
 from wirelens.codecs.conversations import Conversations

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from inprocess import contents, convert, run, sums_agree, table
 from made import capture, frames, rotated
+
 from wirelens.cli.bulk import ledger
 from wirelens.cli.bulk import table as tables
 from wirelens.cli.bulk.files import Folder
@@ -59,7 +60,7 @@ def killed_run(sources: list[Path], target: Path, **order: Any) -> bool:
     job = Job(Order([str(source) for source in sources], str(target), **order))
     try:
         job.look()
-        job.convert(convert, 2)
+        job.convert(convert, dict, 2)
     except KilledError:
         return False
     finally:
@@ -179,7 +180,7 @@ def test_a_task_that_was_tried_again_counts_once(sources: list[Path], tmp_path: 
     job.look()
     try:
         # the first try writes its parts, and is lost
-        job.convert(lambda plan, config: [convert(plan, config), convert(plan, config)][1], 2)
+        job.convert(lambda plan, config: [convert(plan, config), convert(plan, config)][1], dict, 2)
     finally:
         job.run.end()
     run(sources, tmp_path / "other")
@@ -194,7 +195,7 @@ def test_an_account_that_is_lost_or_doubled_fails_the_run(sources: list[Path], t
         job.look()
         try:
             with pytest.raises(UnbalancedError):
-                job.convert(lambda plan, config, spoil=spoil: spoil(convert(plan, config)), 2)  # type: ignore[misc]
+                job.convert(lambda plan, config, spoil=spoil: spoil(convert(plan, config)), dict, 2)  # type: ignore[misc]
         finally:
             job.run.end()
         assert not list((tmp_path / "out").rglob("*.parquet"))
