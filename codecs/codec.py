@@ -13,15 +13,22 @@ from wirelens.codecs.tape import Tape
 class Evidence(NamedTuple):
     """How strongly bytes speak for a protocol.
 
-    `bits` is the constraint that the bytes satisfied, in bits, less what chance would give; `reasons`
-    say what it consists of; `settle` says what more input would settle, or is empty. `equal` names
-    protocols under which the bytes have the same meaning.
+    `bits` is the constraint that the bytes satisfied, in bits, less what chance would give (detect.py has
+    the theory); `reasons` say what it consists of; `settle` says what more input would settle, or is
+    empty. `equal` names protocols under which the bytes have the same meaning. `whole` says that the bytes
+    are messages to the last one, `one` that they are exactly one message or value; `at_end` are the bits
+    that this adds where nothing follows. `refused` is the code of what is recognised but not supported,
+    where the bytes are that rather than this protocol.
     """
 
     bits: float
     reasons: tuple[str, ...]
     settle: str = ""
     equal: tuple[str, ...] = ()
+    whole: bool = False
+    one: bool = False
+    at_end: float = 0.0
+    refused: str = ""
 
 
 NO_EVIDENCE: Final = Evidence(0.0, ())
@@ -46,6 +53,7 @@ class Codec:
 
     name: str  # the protocol's id, as in "esnp-line"
     title: str  # one line for lists
+    carries: tuple[str, ...] = ()  # protocols whose messages its bodies are, so that it is looked at first
 
     def __init__(self, name: str, title: str) -> None:
         self.name = name
@@ -69,6 +77,10 @@ class Codec:
         The work is bounded: a few passes over the first 64 KiB at most, however long the data is.
         """
         raise NotImplementedError
+
+    def same_meaning(self, name: str, data: bytes) -> bool:
+        """True where bytes that fit this protocol mean the same under the one called `name`."""
+        return False
 
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
         """The position of the next message that can be proved in data[start:end], or `end`."""

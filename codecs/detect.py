@@ -1,51 +1,193 @@
-"""Detection: which protocol bytes speak, as evidence in bits."""
+"""Detection: which protocol bytes speak, as evidence in bits.
+
+Theory. For each protocol P the evidence is the log-likelihood ratio log2(Pr(bytes | P) / Pr(bytes | B)),
+where B is the background, what foreign data looks like. Each codec's probe gives a lower bound of it: it
+adds, for every part of the input that P constrains (a magic, a length, an opcode, a name, an end), what
+that part costs under B less what it costs a writer of P, and subtracts what a writer would hardly do.
+Parts that P leaves free (values, payloads) cost the same under both and add nothing.
+
+B is not uniform. Zeros, runs, small numbers and text are what most foreign data is made of, so it is a
+mixture of those kinds, and a part counts what it costs under the kind that has it cheapest: a zero byte
+counts 1 bit or less, a small number 3, a letter among text 4 to 5, any other byte 6 to 8; a change of kind
+between neighbours adds 3. What repeats is cheap too: the k-th part of the same kind counts a k-th of the
+first, so that no bad reading grows by going on. A length counts only by what shows at its end: another
+header, a change of kind, the end of the input. That everything parses adds nothing by itself.
+
+Pr(the ratio is 2^T or more | B) is at most 2^-T, so a threshold follows from prior odds and from how many
+wrong claims are tolerated. A stream met in traffic speaks one given protocol of the list once in 2^10, the
+list and its variants (dialects, byte orders, transports) are 2^4 hypotheses, and one wrong claim in 2^10
+claims is tolerated: `THRESHOLD` = 10 + 4 + 10 bits. Bytes of which nothing else exists, and which are
+messages of the protocol to the last byte, were mostly cut out for being one: somebody pasted a payload.
+Their odds are even, within a factor of 2^2 for not knowing which protocol is meant: `WHOLE` = 2 + 10 bits.
+Below `SHORT` bytes no input can carry that, and no claim for it can be backed; what is exactly one message
+or value is then named for its prior alone, if nothing speaks against it.
+
+Between two protocols under which the bytes mean different things, the better needs `MARGIN` bits more.
+Where they mean the same there is nothing to decide: the usual one is named, the others are `equal`.
+Bytes from the middle of a stream are judged from the first place where a codec can prove a message; the
+places tried count against it, each doubling of their number one bit.
+"""
 
 from typing import Final, NamedTuple
 
+from mypy_extensions import i64
+
 from wirelens.codecs import registry
+from wirelens.codecs.codec import Codec, Evidence
+from wirelens.codecs.codes import CODES
 from wirelens.codecs.record import UNKNOWN
 
 ENOUGH_BYTES: Final = 1 << 16  # of a stream, after which detection waits for no more
-THRESHOLD: Final = 24.0  # bits; see `detect`
+THRESHOLD: Final = 24.0  # bits asked of a stream
+WHOLE: Final = 12.0  # bits asked of bytes that are all there is, and messages to the last one
+SHORT: Final = 16  # bytes below which what is exactly one message is asked for nothing more
+MARGIN: Final = 7.0  # bits between two readings with different meanings
+LOOKED_FOR: Final = 1 << 14  # bytes in which a first message is looked for, in mid-stream
+MIDDLE: Final = 4.0  # bits that starting in mid-stream costs, beside the places tried
 
 
 class Candidate(NamedTuple):
-    """A protocol that some evidence speaks for."""
+    """A protocol that some evidence speaks for.
+
+    `bits` is its evidence, `asked` what it would need to be named, `reasons` what it consists of; `settle`
+    says what more input would settle, or is empty.
+    """
 
     protocol: str
     bits: float
     reasons: tuple[str, ...]
     settle: str
+    asked: float = THRESHOLD
 
 
 class Detection(NamedTuple):
     """What detection found.
 
-    `protocol` is "unknown" where no candidate reaches the threshold. `equal` names the protocols under
-    which the bytes mean the same; the usual one of them is `protocol`. `candidates` has most evidence
-    first.
+    `protocol` is "unknown" where no candidate has what is asked; `reason` then says why. `equal` names the
+    protocols under which the bytes mean the same; the usual one of them is `protocol`. `candidates` has
+    most evidence first. `margin` is how many bits the first has more than the next of another meaning
+    (all of its own where there is none). `code` is the error code of bytes that are not named.
     """
 
     protocol: str
     equal: tuple[str, ...]
     candidates: tuple[Candidate, ...]
+    reason: str = ""
+    margin: float = 0.0
+    code: str = "unknown-protocol"
 
 
-def detect(data: bytes, other: bytes = b"") -> Detection:
-    """Which protocol the start of a stream speaks; `other` is the opposite direction's, where known."""
-    candidates: list[Candidate] = []
-    equal: dict[str, tuple[str, ...]] = {}
+class _Weighed:
+    """A codec with its evidence."""
+
+    def __init__(self, codec: Codec, found: Evidence, final: bool, short: bool) -> None:
+        self.codec: Final = codec
+        self.found: Final = found
+        bits = found.bits
+        asked = THRESHOLD
+        if final and found.whole:
+            bits += found.at_end
+            asked = WHOLE
+            if short and found.one:
+                asked = 0.0
+                bits = max(bits, 0.5) if bits > -0.5 else bits
+        self.bits: Final = bits
+        self.asked: Final = asked
+
+    def candidate(self) -> Candidate:
+        """As detection gives it."""
+        settle = self.found.settle
+        if not settle and self.bits < self.asked:
+            settle = "more bytes, or the other direction"
+        return Candidate(self.codec.name, self.bits, self.found.reasons, settle, self.asked)
+
+
+def detect(data: bytes, other: bytes = b"", final: bool = True) -> Detection:
+    """Which protocol a stream speaks that starts with `data`; `other` is the opposite direction's start.
+
+    `final` says that nothing follows `data`: without it, evidence that needs the end does not count. Work
+    is bounded by the first 64 KiB, and linear in them.
+    """
+    if not data:
+        return Detection(UNKNOWN, (), (), "there are no bytes")
+    short = len(data) < SHORT
+    weighed: list[_Weighed] = []
+    refused = ""
     for codec in registry.codecs():
-        evidence = codec.probe(data, other)
-        if evidence.bits > 0:
-            candidates.append(Candidate(codec.name, evidence.bits, evidence.reasons, evidence.settle))
-            equal[codec.name] = evidence.equal
-    candidates.sort(key=_most_first)
-    if not candidates or candidates[0].bits < THRESHOLD:
-        return Detection(UNKNOWN, (), tuple(candidates))
-    best = candidates[0].protocol
-    return Detection(best, equal[best], tuple(candidates))
+        found = codec.probe(data, other)
+        if found.refused:
+            refused = found.refused
+        if found.bits > 0 or found.whole:
+            one = _Weighed(codec, found, final, short)
+            if one.bits > 0:
+                weighed.append(one)
+    if refused:
+        return Detection(UNKNOWN, (), _candidates(weighed), CODES[refused], 0.0, refused)
+    if not [one for one in weighed if one.bits >= one.asked]:
+        weighed.extend(_middle(data, other, [one.codec.name for one in weighed]))
+    if not weighed:
+        return Detection(UNKNOWN, (), (), "no protocol fits")
+    weighed.sort(key=_most_first)
+    candidates = _candidates(weighed)
+    best = _best(weighed)
+    named = [one for one in weighed if one is not best]
+    equal = [name for name in best.found.equal]
+    for name in registry.names():
+        if name != best.codec.name and name not in equal and best.codec.same_meaning(name, data):
+            equal.append(name)
+    margin = best.bits
+    rival = ""
+    for one in named:
+        name = one.codec.name
+        if name not in equal and name not in best.codec.carries:
+            margin = best.bits - one.bits
+            rival = name
+            break
+    if best.bits < best.asked:
+        reason = f"{best.codec.name} has {best.bits:.0f} of the {best.asked:.0f} bits asked"
+        return Detection(UNKNOWN, (), candidates, reason, margin)
+    if rival and margin < MARGIN:
+        reason = f"the bytes fit {best.codec.name} and {rival} with different meanings"
+        return Detection(UNKNOWN, (), candidates, reason, margin)
+    return Detection(best.codec.name, tuple(equal), candidates, "", margin)
 
 
-def _most_first(candidate: Candidate) -> float:
-    return -candidate.bits
+def _best(weighed: list[_Weighed]) -> _Weighed:
+    """The first, or what it is carried by where that has enough for itself."""
+    best = weighed[0]
+    for one in weighed:
+        if best.codec.name in one.codec.carries and one.bits >= one.asked:
+            return one
+    return best
+
+
+def _candidates(weighed: list[_Weighed]) -> tuple[Candidate, ...]:
+    return tuple([one.candidate() for one in weighed])
+
+
+def _middle(data: bytes, other: bytes, known: list[str]) -> list[_Weighed]:
+    """Codecs that can prove a message further on, where a stream was joined in its middle."""
+    found: list[_Weighed] = []
+    end = min(len(data), LOOKED_FOR)
+    if end < SHORT:
+        return found
+    for codec in registry.codecs():
+        if codec.name in known:
+            continue
+        at = codec.resync(data, 1, end)
+        if at >= end:
+            continue
+        there = codec.probe(data[at : at + ENOUGH_BYTES], other)
+        bits = there.bits - MIDDLE
+        place: i64 = at
+        while place > 0:
+            bits -= 1.0
+            place >>= 1
+        if bits > 0:
+            reasons = (f"a first message at offset {at}", *there.reasons)
+            found.append(_Weighed(codec, Evidence(bits, reasons, there.settle), False, False))
+    return found
+
+
+def _most_first(one: _Weighed) -> float:
+    return -one.bits

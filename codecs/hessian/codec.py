@@ -11,7 +11,7 @@ from wirelens.codecs.hessian.envelopes import Messages
 from wirelens.codecs.hessian.gadgets import gadget_notes
 from wirelens.codecs.hessian.java import annotate
 from wirelens.codecs.hessian.message_encoder import encode_message
-from wirelens.codecs.hessian.probe import evidence
+from wirelens.codecs.hessian.probe import evidence, same_meaning
 from wirelens.codecs.hessian.summary import body_of, message_line
 from wirelens.codecs.hessian.throwable import stack_trace
 from wirelens.codecs.node import Json, Node
@@ -47,21 +47,16 @@ class Hessian(Codec):
                 raise
             first = error
         reached = cursor.pos
-        words = tape.words
-        notes = list(tape.notes)
-        buffers = list(tape.buffers)
         if start == 0:
             # only for a whole stream: tried at each damaged place, this would not be linear
             if self.dialect == d.FINAL and cursor.data[0] < 0x90:
-                tape.cut(0)
+                trial = Tape(tape.buffer)
                 cursor.pos = 0
-                if Messages(self.dialect, cursor, tape, final).packets():
+                if Messages(self.dialect, cursor, trial, final).packets():
+                    tape.take(trial)
                     return
             _refuse_2006(self.dialect, cursor, 0, final)
         cursor.pos = reached
-        tape.words = words
-        tape.notes[:] = notes
-        tape.buffers[:] = buffers
         raise first
 
     def annotate(self, node: Node) -> str:
@@ -79,6 +74,10 @@ class Hessian(Codec):
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """See Codec.probe."""
         return evidence(self.dialect, data, other)
+
+    def same_meaning(self, name: str, data: bytes) -> bool:
+        """See Codec.same_meaning."""
+        return name in d.NAMES and same_meaning(self.dialect, d.NAMES.index(name), data)
 
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
         """The next call, reply or message that decodes whole; values alone prove nothing.
