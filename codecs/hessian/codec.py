@@ -4,6 +4,7 @@ from typing import Final
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64
+
 from wirelens.codecs.codec import Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d

@@ -9,6 +9,7 @@ from typing import Final
 from librt.strings import read_f32_be, read_f64_be, read_i16_be, read_i32_be, read_i64_be
 from librt.vecs import append, vec
 from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
@@ -296,7 +297,7 @@ class Values:
         self.data: Final = cursor.data
         self.actions: Final = d.TABLES[tables.dialect]
         self.dialect: Final[i64] = tables.dialect
-        self.wide: i64 = 2  # units that a four-byte character counts
+        self.wide: i64 = tables.units or 2  # units that a four-byte character counts
         self.wide_seen = False
         self.usual = True  # whether the part of a layout just read was in its usual form
         self.early: vec[i64] = vec[i64]()

@@ -11,6 +11,7 @@ from typing import Final
 
 from librt.strings import BytesWriter, write_f64_be, write_i32_be, write_i64_be
 from mypy_extensions import i32, i64
+
 from wirelens.codecs.expect import NOT_FINITE, hex_bytes
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.decoder import short_double
@@ -121,7 +122,7 @@ class Encoder:
         self.labels: dict[str | int, int] = {}
         self._base = ""
         self._frames: list[_Frame] = []
-        self._whole: Json = None
+        self._whole: list[Json] = []
         self._first = 0
         self._ahead: dict[str | int, int] | None = None
 
@@ -134,18 +135,24 @@ class Encoder:
         """Write an array's values, one after the other. Raises EncodeError."""
         if not isinstance(items, list):
             raise EncodeError(path, "expected an array of values")
+        self._whole = items
+        self._first = self.count
+        self._ahead = None
         for position, item in enumerate(items):
-            self.value(item, f"{path}[{position}]")
+            self._value(item, f"{path}[{position}]")
 
     def value(self, value: Json, path: str) -> None:
         """Write one value; `path` is where it stands in the JSON. Raises EncodeError."""
+        self._whole = [value]
+        self._first = self.count
+        self._ahead = None
+        self._value(value, path)
+
+    def _value(self, value: Json, path: str) -> None:
         out = self.out
         frames: list[_Frame] = []
         self._frames = frames
         self._base = path
-        self._whole = value
-        self._first = self.count
-        self._ahead = None
         item = value
         while True:
             if isinstance(item, str):
@@ -691,7 +698,7 @@ class Encoder:
             raise self._error(f"{form!r} is no form of the reference {number}", ".$wire")
 
     def _looked_up(self, label: str | int) -> int:
-        """The number of a label that comes later in this value, or the number that it is."""
+        """The number of a label that comes later, or the number that it is."""
         if self._ahead is None:
             self._ahead = _labels(self._whole, self._first)
         found = self._ahead.get(label)
@@ -1000,10 +1007,10 @@ def is_single(value: float) -> bool:
         return False
 
 
-def _labels(value: Json, first: int) -> dict[str | int, int]:
-    """The numbers of all labels in a value whose first list, map or object has the number `first`."""
+def _labels(values: list[Json], first: int) -> dict[str | int, int]:
+    """The numbers of all labels in values of which the first list, map or object has the number `first`."""
     found: dict[str | int, int] = {}
-    work: list[Json] = [value]
+    work: list[Json] = list(reversed(values))
     while work:
         item = work.pop()
         inner: list[Json] = []

@@ -22,6 +22,7 @@ from functools import partial
 from typing import Final
 
 from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
@@ -116,7 +117,36 @@ class Messages:
         self.packets_read = 0
 
     def read(self, root_head: i64 = _ROOT, number: i64 = 0) -> None:
-        """Read whichever message starts at the cursor, under a root node of the given head and number."""
+        """Read whichever message starts at the cursor, under a root node of the given head and number.
+
+        Raises DecodeError. Where a text in four-byte UTF-8 can be counted in two ways, both are tried.
+        """
+        cursor = self.cursor
+        tape = self.tape
+        start = cursor.pos
+        size = tape.size()
+        notes = len(tape.notes)
+        buffers = len(tape.buffers)
+        try:
+            self._read(root_head, number)
+            return
+        except DecodeError as error:
+            if not self.values.wide_seen or self.tables.units:
+                raise
+            first = error
+        cursor.pos = start
+        tape.cut(size)
+        del tape.notes[notes:]
+        del tape.buffers[buffers:]
+        self._restart(1)
+        try:
+            self._read(root_head, number)
+        except DecodeError as error:
+            if error.needed or error.offset > first.offset:
+                raise
+            raise first from None
+
+    def _read(self, root_head: i64, number: i64) -> None:
         cursor = self.cursor
         dialect = self.dialect
         data = cursor.data
@@ -318,8 +348,10 @@ class Messages:
             self._restart()
             return error
 
-    def _restart(self) -> None:
+    def _restart(self, units: i64 = 0) -> None:
+        """New tables; `units` as in Tables."""
         self.tables = Tables(self.dialect)
+        self.tables.units = units
         self.values = Values(self.cursor, self.tape, self.tables)
 
     def _message(self, root_head: i64, number: i64) -> None:

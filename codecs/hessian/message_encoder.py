@@ -6,6 +6,7 @@ See envelopes.py for their layouts and for what `$wire` can say of them.
 from typing import Final
 
 from librt.strings import BytesWriter
+
 from wirelens.codecs.expect import array_of, hex_bytes, object_of, only
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.encoder import Encoder
@@ -25,7 +26,7 @@ def encode_message(message: Json, dialect: int, out: BytesWriter, path: str = ""
     if len(found) != 1:
         raise EncodeError(path, "expected one of the members " + ", ".join(MEMBERS))
     name = found[0]
-    only(given, (name, "version", "$wire"), path)
+    only(given, (name, "$wire") if name in ("values", "packets") else (name, "version", "$wire"), path)
     wire = given.get("$wire", {})
     how = object_of(wire, prefix + "$wire", "forms by name")
     writer = _Writer(out, dialect)
