@@ -49,6 +49,7 @@ class Decoder:
         self._wanted: i64 = 0  # bytes of `_data` to have before the next attempt
         self._received: i64 = 0
         self._read_again: i64 = 0
+        self._wasted: i64 = 0  # bytes read in messages that failed
         if protocol is not None and protocol != UNKNOWN:
             self.codec = registry.get(protocol)
             self.settled = True
@@ -156,7 +157,12 @@ class Decoder:
                     self._wanted = error.needed
                     return
                 tape.close_all(min(cursor.pos, end))
-                behind = self._behind(codec, start, end, final)
+                self._wasted += cursor.pos - start
+                again = start + 1
+                if self._wasted > ATTEMPT_FACTOR * self._received + ATTEMPT_FREE:
+                    # one damaged claim inside the other: what was read is not read once more
+                    again = max(again, min(cursor.pos, end))
+                behind = self._behind(codec, start, again, end, final)
                 if behind < 0:
                     self._wanted = end + 1
                     return
@@ -168,11 +174,14 @@ class Decoder:
             records.append(Record(codec, int(self._base + start), int(cursor.pos - start), tape))
             self._pos = cursor.pos
 
-    def _behind(self, codec: Codec, start: i64, end: i64, final: bool) -> i64:
-        """Where decoding goes on behind damage that starts at `start`; -1 to wait for more bytes."""
+    def _behind(self, codec: Codec, start: i64, again: i64, end: i64, final: bool) -> i64:
+        """Where decoding goes on behind damage that starts at `start`; -1 to wait for more bytes.
+
+        `again`: from where on a message is looked for.
+        """
         last = min(end, start + OPAQUE_BYTES)
-        if start + 1 < last:
-            behind = codec.resync(self._data, start + 1, last)
+        if again < last:
+            behind = codec.resync(self._data, again, last)
             if behind < last:
                 return behind
         return last if final or last < end or last == start + OPAQUE_BYTES else -1
