@@ -147,7 +147,9 @@ class Job:
         looked = look(list(found.values()), known, first)
         self.inputs = []
         for each in looked:
-            if each.kind == "done" and not (self.final and each.number in self.tails):
+            tail = self.tails.get(each.number)
+            cut = self.final and tail is not None and tail.offset < each.size
+            if each.kind == "done" and not cut:
                 self.skipped += 1
             elif not self.final and _only_begun(each):
                 continue

@@ -15,7 +15,8 @@ from wirelens.codecs.conversations import Conversations
 if TYPE_CHECKING:
     import pyarrow as pa
 
-COLUMNS = (*MESSAGES, *(column for column in QUARANTINE if column not in MESSAGES))
+_NAMES = {name for name, _, _ in MESSAGES}
+COLUMNS = (*MESSAGES, *(column for column in QUARANTINE if column[0] not in _NAMES))
 BATCH_ROWS = 4096
 BATCH_BYTES = 1 << 23
 

@@ -94,6 +94,8 @@ def start(
             raise NoJavaError(problem)
         os.environ["JAVA_HOME"] = find_java().home
         # An executor's Python is the driver's own, unless a packed environment says otherwise.
+        if "spark.pyspark.python" in wanted:
+            os.environ["PYSPARK_PYTHON"] = wanted["spark.pyspark.python"]
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         # Only the hosts' own addresses: a name that does not resolve must not keep a local run from starting.

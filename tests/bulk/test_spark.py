@@ -1,0 +1,125 @@
+"""What Spark makes of it: the same as one process."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import inprocess
+import pytest
+from inprocess import contents, sums_agree, table
+from made import capture, frames, rotated
+
+from wirelens.cli.bulk.job import Job, Order, Report
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+
+def run(spark: SparkSession, sources: list[Path], target: Path, **order: Any) -> Report:
+    job = Job(Order([str(source) for source in sources], str(target), **order))
+    try:
+        job.look()
+        return job.work(spark)
+    finally:
+        job.run.end()
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rotated captures with streams across them, payload files in several forms, damaged and odd files."""
+    folder = tmp_path_factory.mktemp("sources")
+    mixed = frames(11)
+    rotated(mixed, 10, folder / "rotated")
+    (folder / "damaged.pcap").write_bytes(capture(frames(12, 6))[:-11])
+    (folder / "zeros.bin").write_bytes(bytes(5000))
+    (folder / "empty").write_bytes(b"")
+    (folder / "netmon.cap").write_bytes(b"GMBU" + bytes(200))
+    (folder / "ambiguous.txt").write_text("00 01 02 03\n" * 3 + "0x\n")
+    vectors = Path(__file__).resolve().parent.parent / "vectors"
+    (folder / "payloads").mkdir()
+    for name in ("esnp.jsonl", "mevent.jsonl"):
+        for number, line in enumerate((vectors / name).read_text().splitlines()[:40]):
+            data = bytes.fromhex(json.loads(line)["hex"])
+            path = folder / "payloads" / f"{name}-{number}"
+            text = (data.hex(" "), repr(data), ", ".join(f"0x{byte:02x}" for byte in data))
+            path.write_bytes(data if number % 4 == 3 else text[number % 4].encode())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def converted(spark: SparkSession, sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("converted") / "out"
+    run(spark, [sources], out)
+    return out
+
+
+def test_spark_gives_what_one_process_gives(converted: Path, sources: Path, tmp_path: Path) -> None:
+    inprocess.run([sources], tmp_path / "out")
+    assert contents(converted) == contents(tmp_path / "out")
+    assert len(table(converted, "messages")) > 200
+    sums_agree(converted)
+    ledger = {Path(row["file"]).name: row for row in table(converted, "_ledger")}
+    assert len(ledger) == sum(path.is_file() for path in sources.rglob("*"))
+    assert ledger["damaged.pcap"]["notes"][0]["code"] == "truncated"
+    assert ledger["damaged.pcap"]["messages"] > 0
+    assert ledger["netmon.cap"]["quarantined"] == 204
+    assert not (converted / "_runs").exists()
+
+
+def test_spark_reads_its_tables(spark: SparkSession, converted: Path) -> None:
+    messages = spark.read.parquet(str(converted / "messages"))
+    assert dict(messages.dtypes)["time"] == "timestamp"
+    assert messages.schema["pair_id"].metadata["comment"].startswith("the same for a request")
+    counted = {row.protocol: row["count"] for row in messages.groupBy("protocol").count().collect()}
+    assert counted == Counter(row["protocol"] for row in table(converted, "messages"))
+    ledger = spark.read.parquet(str(converted / "_ledger"))
+    assert ledger.where("read != overhead + payload").count() == 0
+
+
+def test_resuming_through_spark(spark: SparkSession, sources: Path, tmp_path: Path) -> None:
+    paths = sorted((sources / "rotated").iterdir(), key=lambda path: int(path.stem.split("-")[1]))
+    first = run(spark, paths[:4], tmp_path / "out", resume=True)
+    assert first.pending > 0
+    last = run(spark, paths, tmp_path / "out", resume=True, final=True)
+    assert (last.carried, last.pending, last.skipped) == (first.pending, 0, 4)
+    sums_agree(tmp_path / "out")
+    inprocess.run(paths, tmp_path / "other")
+    known = [row for row in contents(tmp_path / "other") if "unknown-protocol" not in row]
+    assert [row for row in contents(tmp_path / "out") if "unknown-protocol" not in row] == known
+
+
+def test_the_data_source(spark: SparkSession, sources: Path, tmp_path: Path) -> None:
+    from wirelens.cli.bulk.source import WirelensDataSource
+
+    (tmp_path / "in").mkdir()
+    for name in ("damaged.pcap", "zeros.bin"):
+        (tmp_path / "in" / name).write_bytes((sources / name).read_bytes())
+    inprocess.run([tmp_path / "in"], tmp_path / "out")
+    spark.dataSource.register(WirelensDataSource)
+    rows = spark.read.format("wirelens").load(str(tmp_path / "in"))
+    found = [row.asDict() for row in rows.collect()]
+    messages, quarantine = table(tmp_path / "out", "messages"), table(tmp_path / "out", "quarantine")
+    said = sorted(row["message"] for row in found if row["error_code"] is None)
+    assert said == sorted(row["message"] for row in messages)
+    failed = sorted(bytes(row["raw"]) for row in found if row["error_code"] is not None)
+    assert failed == sorted(row["raw"] for row in quarantine)
+
+
+def test_documents_as_variant(spark: SparkSession, sources: Path, tmp_path: Path) -> None:
+    run(spark, [sources / "rotated"], tmp_path / "out", document="variant")
+    rows = spark.read.parquet(str(tmp_path / "out" / "messages"))
+    assert dict(rows.dtypes)["message"] == "variant"
+    inprocess.run([sources / "rotated"], tmp_path / "other")
+    expected = [json.loads(row["message"]) for row in table(tmp_path / "other", "messages")]
+    found = [json.loads(row.text) for row in rows.selectExpr("to_json(message) as text").collect()]
+    assert sorted(json.dumps(one, sort_keys=True) for one in found) == sorted(
+        json.dumps(one, sort_keys=True) for one in expected
+    )
+    asked = rows.selectExpr("variant_get(message, '$.lines[0].type', 'string') as type")
+    assert asked.where("type is not null").count() > 0
+    assert rows.where("message_text is not null").count() == 0
