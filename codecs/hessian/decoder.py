@@ -316,7 +316,7 @@ class Values:
         tape = self.tape
         start = cursor.pos
         size = tape.size()
-        notes = len(tape.notes)
+        notes = tape.note_count()
         references = tables.references
         classes = tables.classes
         types = tables.types
@@ -334,7 +334,7 @@ class Values:
         reached = first.offset
         cursor.pos = start
         tape.cut(size)
-        del tape.notes[notes:]
+        tape.cut_notes(notes)
         tables.references = references
         tables.classes = classes
         tables.types = types

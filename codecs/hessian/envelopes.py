@@ -125,7 +125,7 @@ class Messages:
         tape = self.tape
         start = cursor.pos
         size = tape.size()
-        notes = len(tape.notes)
+        notes = tape.note_count()
         buffers = len(tape.buffers)
         try:
             self._read(root_head, number)
@@ -136,7 +136,7 @@ class Messages:
             first = error
         cursor.pos = start
         tape.cut(size)
-        del tape.notes[notes:]
+        tape.cut_notes(notes)
         del tape.buffers[buffers:]
         self._restart(1)
         try:
@@ -334,7 +334,7 @@ class Messages:
         tape = self.tape
         start = cursor.pos
         size = tape.size()
-        notes = len(tape.notes)
+        notes = tape.note_count()
         try:
             if message:
                 self._message(root_head, number)
@@ -344,7 +344,7 @@ class Messages:
         except DecodeError as error:
             cursor.pos = start
             tape.cut(size)
-            del tape.notes[notes:]
+            tape.cut_notes(notes)
             self._restart()
             return error
 
@@ -533,7 +533,7 @@ class Messages:
                     raise
             cursor.pos = start
             tape.cut(0)
-            del tape.notes[:]
+            tape.cut_notes(0)
             del tape.buffers[1:]
         return False
 
@@ -734,7 +734,7 @@ class Messages:
         cursor = self.cursor
         tape = self.tape
         size = tape.size()
-        notes = len(tape.notes)
+        notes = tape.note_count()
         buffers = len(tape.buffers)
         tape.buffers.append(Buffer(content, cursor.buffer.absolute(start), None, True))
         inner = Cursor(tape.buffers[buffers], 0, len(content))
@@ -748,7 +748,7 @@ class Messages:
         except DecodeError:
             pass
         tape.cut(size)
-        del tape.notes[notes:]
+        tape.cut_notes(notes)
         del tape.buffers[buffers:]
         return False
 
