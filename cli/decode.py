@@ -139,14 +139,18 @@ class Run:
 
         decoder = Decoder(self.protocol)
         told = not self.verbose or self.protocol is not None
-        start = b""
+        start = last = b""
         for chunk in item.chunks:
             start = start or chunk[:64]
             if not told:
                 told = True
                 self.say_protocol(item.name, chunk)
-            yield from self.finish(item, decoder.feed(chunk))
-        yield from self.finish(item, decoder.close())
+            if item.live:
+                yield from self.finish(item, decoder.feed(chunk))
+            else:  # one behind: what is known to be the end decodes better
+                yield from self.finish(item, decoder.feed(last))
+                last = chunk
+        yield from self.finish(item, decoder.close(last))
         if not start:
             self.output.flush()
             click.echo(f"{item.name}: no bytes in it", err=True)

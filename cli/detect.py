@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+
 from wirelens.cli import options
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from wirelens.cli.inputs import Input
     from wirelens.cli.output import Output
-    from wirelens.codecs import Detection, Json
+    from wirelens.codecs import Candidate, Detection, Json
     from wirelens.codecs.captures import Piece
     from wirelens.formatters.layout import Line
 
@@ -151,41 +152,32 @@ def streams(item: Input) -> Iterator[tuple[str, Detection, int]]:
 
 def verdict(detection: Detection) -> str:
     """The protocol and its evidence in a line."""
-    candidates = detection.candidates
     if detection.protocol == "unknown":
-        if not candidates:
-            return "unknown, no protocol fits"
-        best = candidates[0]
-        return f"unknown; {best.protocol} has only {best.bits:.0f} bits of evidence"
-    best = candidates[0]
+        return f"unknown: {detection.reason}"
+    best = _named(detection)
     return f"{best.protocol}, {best.bits:.0f} bits of evidence: {'; '.join(best.reasons)}"
+
+
+def _named(detection: Detection) -> Candidate:
+    """The candidate that was named."""
+    return next(one for one in detection.candidates if one.protocol == detection.protocol)
 
 
 def report(detection: Detection, size: int, output: Output, everything: bool) -> None:
     """The verdict, then a block for each candidate."""
-    from wirelens.codecs.detect import THRESHOLD
     from wirelens.formatters import layout as lay
 
     candidates = detection.candidates
     head: Line = [(lay.PROTOCOL, detection.protocol)]
     if detection.protocol == "unknown":
-        if not size:
-            why = "no bytes"
-        elif not candidates:
-            why = f"no protocol fits the {lay.count(size, 'byte')}"
-        else:
-            why = f"{THRESHOLD:.0f} bits of evidence are asked for"
-        head.append((lay.DIM, f"  {why}"))
+        head.append((lay.PLAIN, f"  {detection.reason}"))
     else:
-        head.append((lay.DIM, f"  {candidates[0].bits:.0f} bits of evidence in {lay.count(size, 'byte')}"))
-        others = [
-            one
-            for one in candidates
-            if one.protocol != detection.protocol and one.protocol not in detection.equal
-        ]
-        if others:
-            margin = candidates[0].bits - others[0].bits
-            head.append((lay.DIM, f", {margin:.0f} more than {others[0].protocol}"))
+        best = _named(detection)
+        head.append((lay.PLAIN, f"  {best.bits:.0f} bits of evidence, {best.asked:.0f} asked"))
+        rest = [one for one in candidates if one is not best and one.protocol not in detection.equal]
+        if rest:
+            head.append((lay.DIM, f", {detection.margin:.0f} more than {rest[0].protocol}"))
+    head.append((lay.DIM, f"  {lay.count(size, 'byte')} looked at"))
     output.line(head)
     equal = [name for name in detection.equal if name != detection.protocol]
     if equal:
@@ -221,7 +213,11 @@ def as_json(detection: Detection, everything: bool) -> dict[str, Json]:
             "bits": round(one.bits, 1),
             "reasons": list(one.reasons),
         }
+        said["asked"] = one.asked
         if one.settle:
             said["settle"] = one.settle
         candidates.append(said)
-    return {"protocol": detection.protocol, "equal": list(detection.equal), "candidates": candidates}
+    found: dict[str, Json] = {"protocol": detection.protocol, "equal": list(detection.equal)}
+    if detection.reason:
+        found["reason"] = detection.reason
+    return {**found, "margin": round(detection.margin, 1), "candidates": candidates}

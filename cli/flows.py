@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+
 from wirelens.cli import options
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+
 from wirelens.formatters.layout import Layout
 from wirelens.formatters.layout import plain as plain_text
 

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+
 from wirelens.codecs.captures.reader import Reader
 from wirelens.codecs.conversations import Conversations
 from wirelens.formatters.layout import clean, count

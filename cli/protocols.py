@@ -35,11 +35,13 @@ def command(
 ) -> None:
     """List the protocols that wirelens reads and writes: id, what it is, its specification."""
     from wirelens.cli.output import Output
-    from wirelens.codecs import CODES, dumps, registry
+    from wirelens.codecs import registry
     from wirelens.formatters import layout as lay
 
     rows: dict[str, tuple[str, ...]]
     if codes:
+        from wirelens.codecs import CODES
+
         keys: tuple[str, ...] = ("code", "text")
         rows = {code: (text,) for code, text in CODES.items()}
     else:
@@ -47,6 +49,8 @@ def command(
         rows = {name: registry.about(name) for name in registry.names()}
     with Output(target, color, width, pager) as output:
         if style == "json":
+            from wirelens.codecs import dumps
+
             lines = [f"  {dumps(dict(zip(keys, (name, *row), strict=True)))}" for name, row in rows.items()]
             output.text("[\n" + ",\n".join(lines) + "\n]\n")
             return

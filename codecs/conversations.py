@@ -10,11 +10,12 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from mypy_extensions import i64
+
 from wirelens.codecs import registry
 from wirelens.codecs.captures.streams import Flow, Piece
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
-from wirelens.codecs.detect import THRESHOLD, Detection, detect
+from wirelens.codecs.detect import Detection, detect
 from wirelens.codecs.node import Json
 from wirelens.codecs.record import UNKNOWN, Record
 
@@ -153,6 +154,7 @@ class Conversations:
 
     def _end(self, key: tuple[int, int], side: _Side, said: list[Said]) -> None:
         if side.decoder is None:
+            side.ended = True
             self._decide(side, True, said)
         if side.decoder is not None:
             self._give(side, side.decoder.close(), said)
@@ -189,7 +191,8 @@ class Conversations:
         opposite = b"" if other is None else other.head()
         verdict = side.verdict
         if data:
-            verdict = _verdict(detect(data, opposite), side.flow)
+            whole = side.ended or side.flow.transport == "udp"
+            verdict = _verdict(detect(data, opposite, whole), side.flow)
         if verdict.protocol == UNKNOWN and other is not None and other.named and other.decoder is not None:
             # both sides of a conversation speak the same protocol
             found = other.verdict
@@ -231,9 +234,10 @@ class Conversations:
         side.marks.append(_Mark(side.position, piece.time_us, piece.packets))
         side.held += size
         self._held += size
-        self._give(side, decoder.feed(piece.data), said)
         if piece.flow.transport == "udp":
-            self._give(side, decoder.close(), said)
+            self._give(side, decoder.close(piece.data), said)
+        else:
+            self._give(side, decoder.feed(piece.data), said)
 
     def _relieve(self, said: list[Said]) -> None:
         """Give up the longest message that waits for its end."""
@@ -345,7 +349,7 @@ def _verdict(found: Detection, flow: Flow) -> Verdict:
         usual = registry.PORTS.get(port)
         if usual is not None:
             for candidate in found.candidates:
-                if candidate.protocol in usual and candidate.bits + PORT_BITS >= THRESHOLD:
+                if candidate.protocol in usual and candidate.bits + PORT_BITS >= candidate.asked:
                     reasons = (*candidate.reasons, f"port {port}")
                     return Verdict(candidate.protocol, candidate.bits + PORT_BITS, reasons)
     return Verdict(UNKNOWN, 0.0, ())

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.notation import FIRST_MILLISECOND, LAST_MILLISECOND, date_text, dumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -253,6 +252,8 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
     if kind in (t.BOOL, t.BOOLEAN):
         return [(WORD, "true" if node.number else "false")]
     if kind == t.DATE:
+        from wirelens.codecs.notation import FIRST_MILLISECOND, LAST_MILLISECOND, date_text
+
         number = node.number
         known = FIRST_MILLISECOND <= number <= LAST_MILLISECOND
         return typed((NUMBER, date_text(number) if known else f"{number} ms"), "date", layout)
@@ -261,6 +262,8 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
         shown = None if render is None else render(node)
         if isinstance(shown, str):
             return text_segments(shown, room, layout, WORD)
+        from wirelens.codecs.notation import dumps
+
         return [(NUMBER, layout.cut(dumps(shown), room))]
     value = node.value
     if kind >= t.NULL and kind < t.TYPE:
@@ -279,4 +282,8 @@ def typed(value: Segment, kind: str, layout: Layout) -> Line:
 
 def wire_segments(node: Node) -> Line:
     """The wire form of a node that has an unusual one."""
-    return [] if node.form == 0 else [(DIM, f"  wire {clean(dumps(node.wire))}")]
+    if node.form == 0:
+        return []
+    from wirelens.codecs.notation import dumps
+
+    return [(DIM, f"  wire {clean(dumps(node.wire))}")]

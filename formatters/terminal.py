@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.style import Style
+
 from wirelens.formatters import layout as lay
 
 if TYPE_CHECKING:
