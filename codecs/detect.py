@@ -19,8 +19,9 @@ list and its variants (dialects, byte orders, transports) are 2^4 hypotheses, an
 claims is tolerated: `THRESHOLD` = 10 + 4 + 10 bits. Bytes of which nothing else exists, and which are
 messages of the protocol to the last byte, were mostly cut out for being one: somebody pasted a payload.
 Their odds are even, within a factor of 2^2 for not knowing which protocol is meant: `WHOLE` = 2 + 10 bits.
-Below `SHORT` bytes no input can carry that, and no claim for it can be backed; what is exactly one message
-or value is then named for its prior alone, if nothing speaks against it.
+Few bytes cannot carry that, and whole foreign inputs of few bytes are the rarer the fewer they are. So of
+such bytes nothing is asked up to `FEW` (what fits is named for its prior alone, if nothing speaks against
+it), and `SLOPE` bits for each further byte, up to `WHOLE`.
 
 Between two protocols under which the bytes mean different things, the better needs `MARGIN` bits more.
 Where they mean the same there is nothing to decide: the usual one is named, the others are `equal`.
@@ -40,7 +41,8 @@ from wirelens.codecs.record import UNKNOWN
 ENOUGH_BYTES: Final = 1 << 16  # of a stream, after which detection waits for no more
 THRESHOLD: Final = 24.0  # bits asked of a stream
 WHOLE: Final = 12.0  # bits asked of bytes that are all there is, and messages to the last one
-SHORT: Final = 16  # bytes below which what is exactly one message is asked for nothing more
+FEW: Final = 8  # bytes up to which what is exactly one message is asked for nothing more
+SLOPE: Final = 0.75  # bits asked for each byte behind these
 MARGIN: Final = 7.0  # bits between two readings with different meanings
 LOOKED_FOR: Final = 1 << 14  # bytes in which a first message is looked for, in mid-stream
 MIDDLE: Final = 4.0  # bits that starting in mid-stream costs, beside the places tried
@@ -80,17 +82,14 @@ class Detection(NamedTuple):
 class _Weighed:
     """A codec with its evidence."""
 
-    def __init__(self, codec: Codec, found: Evidence, final: bool, short: bool) -> None:
+    def __init__(self, codec: Codec, found: Evidence, size: i64, final: bool) -> None:
         self.codec: Final = codec
         self.found: Final = found
         bits = found.bits
         asked = THRESHOLD
         if final and found.whole:
             bits += found.at_end
-            asked = WHOLE
-            if short and found.one:
-                asked = 0.0
-                bits = max(bits, 0.5) if bits > -0.5 else bits
+            asked = min(max(SLOPE * (size - FEW), 0.0), WHOLE)
         self.bits: Final = bits
         self.asked: Final = asked
 
@@ -110,18 +109,17 @@ def detect(data: bytes, other: bytes = b"", final: bool = True) -> Detection:
     """
     if not data:
         return Detection(UNKNOWN, (), (), "there are no bytes")
-    short = len(data) < SHORT
     weighed: list[_Weighed] = []
     refused = ""
     for codec in registry.codecs():
         found = codec.probe(data, other)
         if found.refused:
             refused = found.refused
-        if found.bits > 0 or found.whole:
-            one = _Weighed(codec, found, final, short)
+        elif found.bits > 0 or found.whole:
+            one = _Weighed(codec, found, len(data), final)
             if one.bits > 0:
                 weighed.append(one)
-    if refused:
+    if refused and not [one for one in weighed if one.bits >= one.asked]:
         return Detection(UNKNOWN, (), _candidates(weighed), CODES[refused], 0.0, refused)
     if not [one for one in weighed if one.bits >= one.asked]:
         weighed.extend(_middle(data, other, [one.codec.name for one in weighed]))
@@ -169,7 +167,7 @@ def _middle(data: bytes, other: bytes, known: list[str]) -> list[_Weighed]:
     """Codecs that can prove a message further on, where a stream was joined in its middle."""
     found: list[_Weighed] = []
     end = min(len(data), LOOKED_FOR)
-    if end < SHORT:
+    if end < 2 * FEW:
         return found
     for codec in registry.codecs():
         if codec.name in known:
@@ -185,7 +183,7 @@ def _middle(data: bytes, other: bytes, known: list[str]) -> list[_Weighed]:
             place >>= 1
         if bits > 0:
             reasons = (f"a first message at offset {at}", *there.reasons)
-            found.append(_Weighed(codec, Evidence(bits, reasons, there.settle), False, False))
+            found.append(_Weighed(codec, Evidence(bits, reasons, there.settle), len(data), False))
     return found
 
 
