@@ -37,6 +37,12 @@ USUAL_CONTENT: Final = 1 << 24  # bytes that a header found behind damage, or by
 LOOKED_AT: Final = 64  # frames that detection walks over
 LOOKED_FOR: Final = 1 << 16  # bytes of content that detection decodes
 NAME_CHECKED: Final = 64  # bytes of a class name that detection looks at
+HEADER_BITS: Final = 12.0  # of a header, most of which is zeros and small numbers
+CLASS_BITS: Final = 16.0
+MAP_BITS: Final = 12.0
+CONTENT_BITS: Final = 12.0
+CHECKSUM_BITS: Final = 24.0
+LENGTH_BITS: Final = 8.0  # of lengths that lead just to the end
 ANNOTATED: Final = 64  # arguments that have their declared type beside them
 
 RESPONSE: Final = 0
@@ -118,6 +124,8 @@ _CRC: Final[i64] = t.head(t.HEX, field("crc"))
 
 class Bolt(Codec):
     """Bolt, as SOFABolt and SOFA RPC speak it."""
+
+    carries = carried.PROTOCOLS
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode. Content that does not decode is an inner error, with its bytes."""
@@ -345,9 +353,9 @@ class Bolt(Codec):
             wire.get("protocol_version", usual_version), {}, "$wire.protocol_version", 0, 255
         )
         if version == 1:
-            for name in ("switch", "crc"):
-                if name in given:
-                    raise EncodeError(name, "only version 2 of Bolt has it")
+            for member in ("switch", "crc"):
+                if member in given:
+                    raise EncodeError(member, "only version 2 of Bolt has it")
         content = _content_bytes(given)
         name = b""
         usual_class = ""
@@ -423,41 +431,47 @@ class Bolt(Codec):
         end: i64 = len(data)
         at: i64 = 0
         bits = 0.0
-        frames = 0
-        named = 0
-        mapped = 0
-        reasons: list[str] = []
+        frames: i64 = 0
+        named: i64 = 0
+        mapped: i64 = 0
+        whole = False
+        settle = ""
+        against = False
         while frames < LOOKED_AT and at < end:
             size = _frame_size(data, at)
             if size <= 0:
-                if frames == 0:
-                    return NO_EVIDENCE
-                if size < 0 or end - at < 24:
-                    break
-                bits -= 12.0
-                reasons.append("the length leads to no other header")
+                if size == 0 and frames:
+                    bits -= 12.0
+                    against = True
                 break
             frames += 1
-            bits += 12.0
+            bits += HEADER_BITS / float(frames)
             seen = _class_seen(data, at)
             if seen:
                 named += 1
-                bits += min(float(seen), 16.0)
+                bits += min(float(seen), CLASS_BITS) / float(named)
             if _maps(data, at):
                 mapped += 1
-                bits += 12.0
-            if at + size == end:
-                bits += 12.0
-                reasons.append("the length leads to the end")
+                bits += MAP_BITS / float(mapped)
             at += size
+            if at >= end:
+                whole = at == end
+                if at > end:
+                    settle = f"{at - end} more bytes"
+                break
         if frames == 0:
             return NO_EVIDENCE
-        count = "a header" if frames == 1 else f"{frames} headers that follow one another"
-        reasons.insert(0, f"{count} with type, command and codec that can be")
+        reasons = ["a header with type, command and codec that can be"]
+        if frames > 1:
+            reasons.append(f"{frames} headers where the lengths lead")
         if named:
             reasons.append("a class name where its length says")
         if mapped:
             reasons.append("a header map that fills its length")
+        if whole:
+            reasons.append("the length leads to the end")
+        if against:
+            reasons.append("against it: the length leads to no other header")
         first = _frame_size(data, 0)
         if named and first <= min(end, LOOKED_FOR):
             buffer = Buffer(data[:first])
@@ -466,12 +480,13 @@ class Bolt(Codec):
             root = Node(tape, 0, buffer)
             crc = root.member("crc")
             if crc is not None and crc.form == 0:
-                bits += 24.0
+                bits += CHECKSUM_BITS
                 reasons.append("the checksum is right")
             if tape.fault_count() == 0 and root.member("content") is not None:
-                bits += 12.0
+                bits += CONTENT_BITS
                 reasons.append("the first content decodes")
-        return Evidence(bits, tuple(reasons))
+        at_end = LENGTH_BITS if whole else 0.0
+        return Evidence(max(bits, 0.0), tuple(reasons), settle, (), whole, whole and frames == 1, at_end)
 
     # --- for people -------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from wirelens.codecs.notation import EncodeError, JsonTextError, dumps, loads
 from wirelens.codecs.tape import Tape
 
 DIALECTS: Final[dict[int, str]] = {dialect: d.NAMES[dialect] for dialect in (d.V1, d.DRAFT, d.FINAL)}
+PROTOCOLS: Final = tuple(DIALECTS.values())
 TYPES_SHOWN: Final = 12  # parameter types named in a line
 
 # Members that every such protocol has: the dialect where it is not the usual one, bytes that did not
@@ -197,13 +198,13 @@ def last_from(tape: Tape, first: i64) -> i64:
 def close_from(tape: Tape, index: i64, end: i64) -> None:
     """End the nodes from an index on that are still open: what decoded stays a tree."""
     words = tape.words
-    count: i64 = len(words)
-    at = index * t.WIDTH
-    while at < count:
+    count = tape.size()
+    while index < count:
+        at = index * t.WIDTH
         if words[at + t.NEXT] == 0:
-            words[at + t.NEXT] = count // t.WIDTH
+            words[at + t.NEXT] = count
             words[at + t.END] = max(end, words[at + t.START])
-        at += t.WIDTH
+        index += 1
 
 
 def dangling(tape: Tape, first: i64) -> bool:

@@ -42,7 +42,8 @@ MAX_BODY: Final = (1 << 28) - HEADER  # bytes; Dubbo itself takes 8 MiB unless t
 USUAL_BODY: Final = 1 << 24  # bytes that a header found behind damage, or by detection, may announce
 LOOKED_AT: Final = 64  # frames that detection walks over
 ANNOTATED: Final = 64  # arguments that have their declared type beside them
-LOOKED_FOR: Final = 1 << 16  # bytes in which detection looks for a first header
+BODY_LOOKED_AT: Final = 1 << 16  # bytes of a frame that detection decodes
+LENGTH_BITS: Final = 10.0  # of a length that leads just to the end
 
 SERIALIZATIONS: Final[dict[int, str]] = {
     2: "hessian2",
@@ -268,6 +269,8 @@ class _Body:
 class Dubbo(Codec):
     """Dubbo's own protocol, as servers of Apache Dubbo and dubbox speak it."""
 
+    carries = carried.PROTOCOLS
+
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode. A body that does not decode is an inner error, with its bytes."""
         data = cursor.data
@@ -469,29 +472,13 @@ class Dubbo(Codec):
             found: i64 = data.find(MAGIC, at, end + 1)
             if found < 0 or found + HEADER > len(data):
                 return end
-            if _header_bits(data, found) > 24.0:
+            if _header_bits(data, found) > 0.0:
                 return found
             at = found + 1
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
-        """Bits of the headers at the start, of lengths that lead from one to the next, of the first body.
-
-        A stream that was joined in the middle of a frame is looked through for a first header.
-        """
-        bits, reasons = _chain(data, 0)
-        if bits > 0:
-            return Evidence(bits, tuple(reasons), "the rest of the header" if len(data) < HEADER else "")
-        at = self.resync(data, 1, min(len(data), LOOKED_FOR))
-        if at >= min(len(data), LOOKED_FOR):
-            return NO_EVIDENCE
-        bits, reasons = _chain(data, at)
-        place: i64 = at
-        while place > 0:
-            bits -= 1.0
-            place >>= 1
-        if bits <= 0:
-            return NO_EVIDENCE
-        return Evidence(bits, (f"a first header at offset {at}", *reasons))
+        """Bits of the headers at the start, of lengths that lead from one to the next, of the first body."""
+        return _chain(data)
 
     # --- for people -------------------------------------------------------------------------------------
 
@@ -507,7 +494,7 @@ class Dubbo(Codec):
         return "request" if number_in(root, "two_way") else "oneway"
 
     def summary(self, root: Node) -> str:
-        """`dubbo req #4711 com.x.OrderService.create(Order, long) v1.0`, `dubbo resp #4711 ok com.x.Order`."""
+        """`dubbo req #4711 com.x.OrderService.create(Order, long) v1.0`, `dubbo resp #4711 ok Order`."""
         kind = self.kind(root)
         request = number_in(root, "type") == 1
         said = f"dubbo {'req' if request else 'resp'} #{number_in(root, 'id')}"
@@ -664,18 +651,18 @@ def _flag(given: dict[str, Json], name: str) -> bool:
 
 
 def _header_bits(data: bytes, at: i64) -> float:
-    """Bits of constraint that a header at a position satisfies, or what is there of it; 0 for none."""
+    """Bits of the header at a position, or of what is there of it; 0 where it cannot be one.
+
+    Of the flags a writer nearly always sends those of hessian2; zeros are cheap in foreign data.
+    """
     left = len(data) - at
     if data[at : at + 2] != MAGIC or left < 3:
         return 0.0
-    bits = 16.0
     flags: i64 = data[at + 2]
-    if flags & 0x1F not in _USED:
-        return 0.0
-    bits += 1.0
     request = flags & REQUEST != 0
-    if not request and flags & TWO_WAY:
+    if flags & 0x1F not in _USED or (not request and flags & TWO_WAY):
         return 0.0
+    bits = 21.0 if flags & 0x1F == HESSIAN[0] else 18.0
     if not request:
         bits += 1.0
     if left > 3:
@@ -683,16 +670,15 @@ def _header_bits(data: bytes, at: i64) -> float:
         if request:
             if status:
                 return 0.0
-            bits += 8.0
-        elif status == OK:
-            bits += 7.0
-        elif status in STATUSES:
             bits += 4.0
+        elif status == OK:
+            bits += 4.0
+        elif status in STATUSES:
+            bits += 3.0
     if left >= HEADER:
-        length = _length(data, at)
-        if length > USUAL_BODY:
+        if _length(data, at) > USUAL_BODY:
             return 0.0
-        bits += 8.0
+        bits += 2.0
     return bits
 
 
@@ -702,43 +688,42 @@ def _length(data: bytes, at: i64) -> i64:
     return high << 24 | data[at + 13] << 16 | data[at + 14] << 8 | data[at + 15]
 
 
-def _chain(data: bytes, at: i64) -> tuple[float, list[str]]:
-    """Bits and reasons of the frames that follow one another from a position on."""
+def _chain(data: bytes) -> Evidence:
+    """Evidence of the frames that follow one another from the start."""
     end: i64 = len(data)
-    bits = _header_bits(data, at)
-    reasons: list[str] = []
-    if bits == 0:
-        return 0.0, reasons
-    reasons.append("magic da bb with flags that can be")
-    frames = 0
-    first = at
-    while frames < LOOKED_AT:
-        if at + HEADER > end:
-            break
+    bits = _header_bits(data, 0)
+    if bits == 0.0:
+        return NO_EVIDENCE
+    reasons = ["magic da bb with flags that can be"]
+    settle = "" if end >= HEADER else "the rest of the header"
+    frames: i64 = 0
+    at: i64 = 0
+    whole = False
+    while frames < LOOKED_AT and at + HEADER <= end:
         behind = at + HEADER + _length(data, at)
         frames += 1
         if behind > end:
+            settle = f"{behind - end} more bytes"
             break
         if behind == end:
-            bits += 16.0
+            whole = True
             reasons.append("the length leads to the end")
             break
         more = _header_bits(data, behind)
-        if more == 0:
-            if end - behind < 3 and data[behind:end] == MAGIC[: end - behind]:
-                break
-            if not _body_reads(data, first):
-                bits -= 16.0
-                reasons.append("the length leads to no other header")
+        if more > 0.0:
+            bits += more / float(frames)
+        elif end - behind >= 3 or data[behind:end] != MAGIC[: end - behind]:
+            bits -= 12.0
+            reasons.append("against it: the length leads to no other header")
             break
-        bits += more
         at = behind
     if frames > 1:
-        reasons.append(f"{frames} frames follow one another")
-    if first + HEADER <= end and first + HEADER + _length(data, first) <= end and _body_reads(data, first):
+        reasons.append(f"{frames} headers where the lengths lead")
+    if frames and HEADER + _length(data, 0) <= end and _body_reads(data, 0):
         bits += 16.0
         reasons.append("the first body decodes")
-    return max(bits, 0.0), reasons
+    at_end = LENGTH_BITS if whole else 0.0
+    return Evidence(max(bits, 0.0), tuple(reasons), settle, (), whole, whole and frames == 1, at_end)
 
 
 def _body_reads(data: bytes, at: i64) -> bool:
@@ -746,7 +731,7 @@ def _body_reads(data: bytes, at: i64) -> bool:
     if data[at + 2] & 0x1F not in HESSIAN:
         return False
     behind = at + HEADER + _length(data, at)
-    if behind - at > LOOKED_FOR:
+    if behind - at > BODY_LOOKED_AT:
         return False
     buffer = Buffer(data[at:behind])
     tape = Tape(buffer)

@@ -1,9 +1,12 @@
 """The one list of protocols."""
 
-from importlib import import_module
-from typing import Final
+from __future__ import annotations
 
-from wirelens.codecs.codec import Codec
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from wirelens.codecs.codec import Codec
 
 # Each module has CODECS, a tuple of its codecs, under these ids. The order is that of listings.
 MODULES: Final[dict[str, tuple[str, ...]]] = {
@@ -13,6 +16,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "wirelens.codecs.magline": ("magline", "magline-old"),
     "wirelens.codecs.dubbo": ("dubbo",),
     "wirelens.codecs.bolt": ("bolt",),
+    "wirelens.codecs.http": ("http",),
 }
 
 # What each is, and the text that specifies it. Here, so that listing them loads no codec.
