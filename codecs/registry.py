@@ -38,6 +38,9 @@ ABOUT: Final[dict[str, tuple[str, str]]] = {
     "mevent": ("mevent requests and replies", "mevent, server/protocol.txt"),
     "magline": ("Magline frames with the specified 16-byte head", "magline, doc/proto.md"),
     "magline-old": ("Magline frames with the deployed 12-byte head", "magline, its older code"),
+    "dubbo": ("Dubbo requests and responses", "Apache Dubbo, the dubbo protocol"),
+    "bolt": ("Bolt v1 and v2, of SOFA", "sofa-bolt, RPC protocol v1 and v2"),
+    "http": ("HTTP/1.1 that carries Hessian", "RFC 9112"),
 }
 
 # Usual ports, and the protocols that are looked for there with a little less evidence.
