@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from commands import Run
 
 MESSAGE = bytes.fromhex("1e0000010800000000")
+PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452000001f4000000fa0802000000")
 DAMAGED = bytes.fromhex("1e00000108000000")
 
 
@@ -75,7 +76,7 @@ def test_codes(run: Run) -> None:
     [
         (["decode", "--hex", MESSAGE.hex()], 0),
         (["decode", "--as", "esnp-line", "--hex", DAMAGED.hex()], 1),
-        (["decode", "--hex", "deadbeef"], 1),
+        (["decode", "--hex", PNG.hex()], 1),
         (["decode", "--as", "esnp-line", "--hex", "1500000402 6b0599 00000000"], 1),  # an error inside
         (["decode", "no-such-file"], 2),
         (["decode", "--hex", MESSAGE.hex(), "no-such-file"], 2),
@@ -83,7 +84,7 @@ def test_codes(run: Run) -> None:
         (["decode", "--as", "no-such-protocol", "--hex", "00"], 2),
         (["decode", "--input", "hex", "--hex", "no hex"], 2),
         (["detect", "--hex", MESSAGE.hex()], 0),
-        (["detect", "--hex", "deadbeef"], 1),
+        (["detect", "--hex", PNG.hex()], 1),
         (["detect", "no-such-file"], 2),
         (["encode", "--json", '{"lines": []}', "--as", "esnp-line"], 0),
         (["encode", "--json", '{"lines": []}'], 2),
@@ -161,10 +162,10 @@ def test_output_file_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:
 
 def test_output_of_what_did_not_decode_is_written(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
-    result = run("decode", "--hex", "deadbeef", "-o", str(target))
+    result = run("decode", "--hex", PNG.hex(), "-o", str(target))
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert "de ad be ef" in target.read_text()
+    assert "89 50 4e 47" in target.read_text()
 
 
 def test_input_is_not_overwritten(run: Run, message: Path) -> None:
@@ -203,7 +204,7 @@ def test_unexpected_error_is_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -
     def broken(_name: str) -> None:
         raise RuntimeError("something\nodd")
 
-    monkeypatch.setattr(registry, "get", broken)
+    monkeypatch.setattr(registry, "about", broken)
     result = run("protocols")
     assert result.exit_code == main_module.FAILED
     assert "RuntimeError: something odd" in result.stderr
