@@ -23,10 +23,7 @@ def decode(data: bytes, protocol: str | None = None) -> list[Record]:
     `protocol` is an id of the registry; None detects it, and gives one record of protocol "unknown"
     where the evidence is too little. Raises LookupError for a protocol that does not exist.
     """
-    decoder = Decoder(protocol)
-    records = decoder.feed(data)
-    records.extend(decoder.close())
-    return records
+    return Decoder(protocol).close(data)
 
 
 class Decoder:
@@ -75,8 +72,12 @@ class Decoder:
             return []
         return self._run(False)
 
-    def close(self) -> list[Record]:
-        """Say that the stream has ended; the records of what is left."""
+    def close(self, last: bytes = b"") -> list[Record]:
+        """Say that the stream has ended, after the bytes `last`; the records of what is left."""
+        if last:
+            self._parts.append(last)
+            self._waiting += len(last)
+            self._received += len(last)
         records = self._run(True)
         self._base += len(self._data)
         self._data = b""

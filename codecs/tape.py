@@ -10,7 +10,8 @@ A decoded message is a row of *nodes* in stream order, each `WIDTH` 64-bit integ
 | `NUMBER` | one number whose meaning the kind gives |
 
 A node's children are the nodes between it and its `NEXT`; an index counts nodes, not words. There is no
-object for a node: a view of one is made when somebody looks at it (node.py).
+object for a node: a view of one is made when somebody looks at it (node.py). The vector has room behind the
+last node and is doubled when that is used up: to store words at their places costs a fifth of appending them.
 
 `HEAD` packs, from the lowest bit: kind (8 bits), flags (8), wire form (16; 0 is the protocol's usual
 one, others are handed out by `node.hint`), field (31; 0 is none, others by `node.field`).
@@ -19,7 +20,7 @@ one, others are handed out by `node.hint`), field (31; 0 is none, others by `nod
 from bisect import bisect_right
 from typing import Final
 
-from librt.vecs import append, vec
+from librt.vecs import extend, vec
 from mypy_extensions import i64
 
 from wirelens.codecs.codes import Note
@@ -135,11 +136,18 @@ class Fault:
         self.text: Final = text
 
 
+_ROOM: Final[vec[i64]] = vec[i64]([0] * 32 * WIDTH)  # what a tape starts with
+
+
 class Tape:
-    """The nodes of one message, with the notes and inner errors met on the way."""
+    """The nodes of one message, with the notes and inner errors met on the way.
+
+    `count` nodes lie in `words`; what is behind them is room for more.
+    """
 
     def __init__(self, buffer: Buffer) -> None:
-        self.words: vec[i64] = vec[i64]()
+        self.words: vec[i64] = _ROOM[:]
+        self.count: i64 = 0
         self.buffer: Final = buffer
         # made when they are first asked for: most messages have none, and there are many messages
         self._buffers: list[Buffer] | None = None
@@ -177,52 +185,50 @@ class Tape:
 
     def size(self) -> i64:
         """How many nodes there are; the index that the next one gets."""
-        return len(self.words) // WIDTH
+        return self.count
 
     def leaf(self, head: i64, start: i64, end: i64, number: i64) -> i64:
         """Write a node without children; its index."""
+        index = self.count
+        at = index * WIDTH
         words = self.words
-        index: i64 = len(words) // WIDTH
-        words = append(words, head)
-        words = append(words, start)
-        words = append(words, end)
-        words = append(words, index + 1)
-        words = append(words, number)
-        self.words = words
+        if at == len(words):
+            words = extend(words, words)
+            self.words = words
+        words[at + HEAD] = head
+        words[at + START] = start
+        words[at + END] = end
+        words[at + NEXT] = index + 1
+        words[at + NUMBER] = number
+        self.count = index + 1
         return index
 
     def open(self, head: i64, start: i64, number: i64) -> i64:
         """Write a node whose children follow until `close`; its index."""
-        words = self.words
-        index: i64 = len(words) // WIDTH
-        words = append(words, head)
-        words = append(words, start)
-        words = append(words, 0)
-        words = append(words, 0)
-        words = append(words, number)
-        self.words = words
+        index = self.leaf(head, start, 0, number)
+        self.words[index * WIDTH + NEXT] = 0
         return index
 
     def close(self, index: i64, end: i64) -> None:
         """End an open node: its bytes end at `end`, its children with the last node written."""
         words = self.words
         words[index * WIDTH + END] = end
-        words[index * WIDTH + NEXT] = len(words) // WIDTH
+        words[index * WIDTH + NEXT] = self.count
 
     def close_all(self, end: i64) -> None:
         """End every node still open, after an error at `end`: what decoded stays a tree."""
         words = self.words
-        count: i64 = len(words)
+        behind = self.count * WIDTH
         at: i64 = 0
-        while at < count:
+        while at < behind:
             if words[at + NEXT] == 0:
-                words[at + NEXT] = count // WIDTH
+                words[at + NEXT] = self.count
                 words[at + END] = max(end, words[at + START])
             at += WIDTH
 
     def cut(self, size: i64) -> None:
         """Drop the nodes from index `size` on."""
-        self.words = self.words[: size * WIDTH]
+        self.count = size
 
     def cut_notes(self, count: i64) -> None:
         """Drop the notes behind the first `count`."""
@@ -232,6 +238,7 @@ class Tape:
     def take(self, other: "Tape") -> None:
         """Take over all that another reading of the same bytes wrote."""
         self.words = other.words
+        self.count = other.count
         self._buffers = other._buffers
         self._notes = other._notes
         self._faults = other._faults

@@ -107,7 +107,7 @@ class Builder:
         self.tape.close(values, len(self.data))
         self.tape.close(root, len(self.data))
         tape = Tape(Buffer(bytes(self.data)))
-        tape.words = self.tape.words
+        tape.take(self.tape)
         return tape
 
 

@@ -16,6 +16,7 @@ import trees
 from hypothesis import given
 from hypothesis import strategies as st
 from trees import NULL, Tree, bean, binary, entries, items, long, ref, text, whole
+
 from wirelens import codecs
 from wirelens.codecs import tape as t
 from wirelens.codecs.codec import Codec
@@ -327,7 +328,7 @@ def test_deep_nesting() -> None:
     for index in reversed(opened):
         builder.tape.close(index, len(builder.data))
     tape = Tape(Buffer(bytes(builder.data)))
-    tape.words = builder.tape.words
+    tape.take(builder.tape)
     lines = list(graph.dot([of_tape(tape)]))
     assert len(read_dot(lines).boxes) == graph.DOT_BOXES
     assert any(
