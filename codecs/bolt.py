@@ -126,6 +126,7 @@ class Bolt(Codec):
     """Bolt, as SOFABolt and SOFA RPC speak it."""
 
     carries = carried.PROTOCOLS
+    says_kind = True
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode. Content that does not decode is an inner error, with its bytes."""

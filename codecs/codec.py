@@ -54,6 +54,7 @@ class Codec:
     name: str  # the protocol's id, as in "esnp-line"
     title: str  # one line for lists
     carries: tuple[str, ...] = ()  # protocols whose messages its bodies are, so that it is looked at first
+    says_kind: bool = False  # whether its summaries say the kind of message, in words of their own
 
     def __init__(self, name: str, title: str) -> None:
         self.name = name

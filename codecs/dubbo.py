@@ -270,6 +270,7 @@ class Dubbo(Codec):
     """Dubbo's own protocol, as servers of Apache Dubbo and dubbox speak it."""
 
     carries = carried.PROTOCOLS
+    says_kind = True
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode. A body that does not decode is an inner error, with its bytes."""

@@ -289,6 +289,7 @@ class Http(Codec):
     """HTTP/1.1 and 1.0."""
 
     carries = carried.PROTOCOLS
+    says_kind = True
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode. A body that ends with the connection ends with the input, when that is final."""

@@ -29,7 +29,7 @@ def summary(record: Record, layout: Layout) -> Line:
         if record.damaged and record.tape is not None:
             tail.append((lay.ERROR, f"  {lay.count(len(record.tape.faults), 'error')} inside"))
         kind = record.kind
-        if kind.lower() not in said.lower():
+        if kind.lower() not in said.lower() and not (record.codec is not None and record.codec.says_kind):
             said = f"{kind} {said}"
     if record.notes:
         tail.append((lay.NOTE, "  " + ", ".join(dict.fromkeys(note.code for note in record.notes))))
