@@ -20,8 +20,8 @@ claims is tolerated: `THRESHOLD` = 10 + 4 + 10 bits. Bytes of which nothing else
 messages of the protocol to the last byte, were mostly cut out for being one: somebody pasted a payload.
 Their odds are even, within a factor of 2^2 for not knowing which protocol is meant: `WHOLE` = 2 + 10 bits.
 Few bytes cannot carry that, and whole foreign inputs of few bytes are the rarer the fewer they are. So of
-such bytes nothing is asked up to `FEW` (what fits is named for its prior alone, if nothing speaks against
-it), and `SLOPE` bits for each further byte, up to `WHOLE`.
+such bytes nothing is asked at `FEW`, `SLOPE` bits more for each further byte, up to `WHOLE`, and as much
+less for each byte less where they are exactly one message or value: they are named for their prior.
 
 Between two protocols under which the bytes mean different things, the better needs `MARGIN` bits more.
 Where they mean the same there is nothing to decide: the usual one is named, the others are `equal`.
@@ -41,8 +41,8 @@ from wirelens.codecs.record import UNKNOWN
 ENOUGH_BYTES: Final = 1 << 16  # of a stream, after which detection waits for no more
 THRESHOLD: Final = 24.0  # bits asked of a stream
 WHOLE: Final = 12.0  # bits asked of bytes that are all there is, and messages to the last one
-FEW: Final = 8  # bytes up to which what is exactly one message is asked for nothing more
-SLOPE: Final = 0.75  # bits asked for each byte behind these
+FEW: Final = 8  # bytes of which nothing is asked if they are whole messages
+SLOPE: Final = 0.75  # bits asked more or less for each byte more or less than that
 MARGIN: Final = 7.0  # bits between two readings with different meanings
 LOOKED_FOR: Final = 1 << 14  # bytes in which a first message is looked for, in mid-stream
 MIDDLE: Final = 4.0  # bits that starting in mid-stream costs, beside the places tried
@@ -89,7 +89,9 @@ class _Weighed:
         asked = THRESHOLD
         if final and found.whole:
             bits += found.at_end
-            asked = min(max(SLOPE * (size - FEW), 0.0), WHOLE)
+            asked = min(SLOPE * (size - FEW), WHOLE)
+            if not found.one:
+                asked = max(asked, 0.0)
         self.bits: Final = bits
         self.asked: Final = asked
 
@@ -117,9 +119,9 @@ def detect(data: bytes, other: bytes = b"", final: bool = True) -> Detection:
             refused = found.refused
         elif found.bits > 0 or found.whole:
             one = _Weighed(codec, found, len(data), final)
-            if one.bits > 0:
+            if one.bits > 0 or one.bits >= one.asked:
                 weighed.append(one)
-    if refused and not [one for one in weighed if one.bits >= one.asked]:
+    if refused and final and not [one for one in weighed if one.bits >= one.asked]:
         return Detection(UNKNOWN, (), _candidates(weighed), CODES[refused], 0.0, refused)
     if not [one for one in weighed if one.bits >= one.asked]:
         weighed.extend(_middle(data, other, [one.codec.name for one in weighed]))

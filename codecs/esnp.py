@@ -10,6 +10,7 @@ from typing import Final
 from librt.strings import BytesWriter, write_f32_be, write_f64_be, write_i64_be
 from mypy_extensions import i64
 from wirelens.codecs import tape as t
+from wirelens.codecs.background import CHANGE, MEETS, OTHER, prices, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.expect import NOT_FINITE, Path, hex_bytes, number_of, text_bytes, wrong
@@ -528,21 +529,25 @@ class Esnp(Codec):
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """Bits of the entries at the start: known types, sizes that chain to an END, bodies that decode."""
-        bits, reasons, era = _evidence(data)
-        if bits <= 0:
-            return NO_EVIDENCE
+        found, era = _evidence(data)
+        if found.bits <= 0:
+            return found
+        bits = found.bits
+        reasons = found.reasons
+        if other:
+            theirs, _ = _evidence(other)
+            if proved(theirs.bits, theirs.whole, theirs.at_end):
+                bits += OTHER
+                reasons = (*reasons, "the other direction is ESNP too")
         twin = "esnp-frame" if self.lines else "esnp-line"
-        mine = era > 0 if self.lines else era < 0
-        theirs = era < 0 if self.lines else era > 0
-        if era == 0:
-            mine = self.lines
-            theirs = not self.lines
-        if theirs:
+        if (era < 0) == self.lines:
             bits -= 1.0
         if era != 0:
-            reasons.append("an entry of the line era" if era > 0 else "an entry or order of the frame era")
-        reasons.append(f"the bytes fit {twin} too")
-        return Evidence(bits, tuple(reasons), "", (twin,) if mine or theirs else ())
+            reasons = (
+                *reasons, "an entry of the line era" if era > 0 else "an entry or order of the frame era"
+            )
+        reasons = (*reasons, f"the bytes fit {twin} too")
+        return found._replace(bits=bits, reasons=reasons, equal=(twin,))
 
     def kind(self, root: Node) -> str:
         """The message's FLAG or MESSAGE_KIND in a word: "request", "response", "event", …"""
@@ -673,13 +678,14 @@ def _size_fits(kind: i64, length: i64) -> bool:
     return length >= 2
 
 
-def _evidence(data: bytes) -> tuple[float, list[str], int]:
-    """Bits, reasons, and the era that entries name (1 line, -1 frame, 0 neither) of a stream's start.
+def _evidence(data: bytes) -> tuple[Evidence, int]:
+    """Evidence of a stream's start, and the era that entries name (1 line, -1 frame, 0 neither).
 
-    An entry of a known type satisfies 4 bits of its type byte; a body that fills its size exactly, or
-    has the one size of its type, 16 more; an END that sizes other than zero lead to 24 (its 32 bits are
-    zeros, which foreign data has often). Entries of numbers that the texts leave open, and bodies
-    without inner structure, say nothing by themselves; bodies that do not decode speak against.
+    A known type is one of 17 small numbers. A body that its own lengths fill, or that has the one size of
+    its type, foretells the size before it, and its inner lengths one another. An END counts only where a
+    size other than zero led to it: foreign data has zeros often. Entries of numbers that the texts leave
+    open, and bodies without inner structure, say nothing by themselves; bodies that do not decode speak
+    against.
     """
     end: i64 = len(data)
     at: i64 = 0
@@ -691,6 +697,8 @@ def _evidence(data: bytes) -> tuple[float, list[str], int]:
     body_seen = False
     since_end = 0
     solid = False  # a size that is not zero has led here
+    settle = "the rest of the message, up to its END"
+    met: list[int] = [0] * 32
     for _ in range(LOOKED_AT):
         if at + 4 > end:
             break
@@ -700,15 +708,15 @@ def _evidence(data: bytes) -> tuple[float, list[str], int]:
         if kind == END:
             if not since_end or (length and after > end):
                 break
-            if solid:
-                bits += 24.0 if length == 0 else 4.0
+            if solid and length == 0:
+                bits += MEETS / min(messages + 1, 4)
             messages += 1
             since_end = 0
             solid = False
             body_seen = False
         elif kind not in TYPES:
             if not (kind <= 15 or kind >= 0x80) or after > end:
-                return 0.0, [], 0
+                return NO_EVIDENCE, 0
             since_end += 1
             if kind == 9 and length == 0:
                 era = -1
@@ -724,17 +732,24 @@ def _evidence(data: bytes) -> tuple[float, list[str], int]:
             elif body_seen and era == 0:
                 era = -1
             if after > end:
+                settle = f"{after - end} more bytes"
                 break
             gained = _body_bits(data, at + 4, length, kind) if _size_fits(kind, length) else -8.0
             if gained > 0:
                 bodies += 1
             if kind == FLAG and data[at + 4] == 14:
                 era = 1
-            bits += 4.0 + gained
+            met[kind] += 1
+            gained += prices(data, at, 1) - 2.5
+            bits += gained / min(met[kind], 8) if gained > 0.0 else gained
         at = after
     if messages == 0 and since_end and bodies == 0:
-        return 0.0, [], 0
-    return bits, _reasons(entries, messages, bodies), era
+        return NO_EVIDENCE, 0
+    whole = at == end and since_end == 0 and messages > 0
+    reasons = _reasons(entries, messages, bodies)
+    if whole:
+        reasons.append("the last END is the end of the bytes")
+    return Evidence(bits, tuple(reasons), settle, (), whole, messages == 1, MEETS), era
 
 
 def _reasons(entries: int, messages: int, bodies: int) -> list[str]:
@@ -750,6 +765,8 @@ def _body_bits(data: bytes, start: i64, length: i64, kind: i64) -> float:
     """Bits that a body's inner lengths satisfy; negative where it does not decode."""
     if kind == PAYLOAD or kind == ERROR:
         return 0.0
+    if kind == MESSAGE_ID or kind == SOURCE_MESSAGE_ID or kind == VERSION:
+        return prices(data, start - 3, 3)
     buffer = t.Buffer(data)
     tape = Tape(buffer)
     cursor = Cursor(buffer, start, start + length)
@@ -763,13 +780,30 @@ def _body_bits(data: bytes, start: i64, length: i64, kind: i64) -> float:
         except DecodeError:
             continue
         if cursor.pos == cursor.end:
-            # the size's low byte is then determined by what the body says of itself
-            best = 16.0
+            best = prices(data, start - 3, 3) + _inner_bits(data, tape, kind)
             break
         best = max(best, 0.0)
     if best < 0:
         return 0.0 if kind in (DATA, HEADER, SESSION_INFO) else -8.0  # deployed writers leave values out
     return best
+
+
+def _inner_bits(data: bytes, tape: Tape, kind: i64) -> float:
+    """Bits of what a body that fills its size holds: known numbers, names, the tags of values."""
+    bits = 0.0
+    first = tape.number(0)
+    if kind == FLAG:
+        bits += 2.0 if 1 <= first <= 7 else 0.0
+    elif kind == ADDRESS or kind == SOURCE_ADDRESS:
+        bits += (MEETS + CHANGE if int(first) in ADDRESSES else 0.0) + CHANGE
+    elif kind == DATA or kind == HEADER or kind == SESSION_INFO:
+        bits += CHANGE  # the length of a name
+        if tape.size() > 1:
+            tag = tape.kind(1)
+            bits += CHANGE
+            if tag == t.STRING or tag == t.BYTES or tag == t.MAP or tag == t.LIST:
+                bits += CHANGE + 1.0  # a tag, and lengths that end where the body does
+    return bits
 
 
 def _entries(root: Node) -> list[Node]:

@@ -23,6 +23,7 @@ from typing import Final
 from librt.strings import BytesWriter, read_i16_be, read_i16_le, read_i32_be, read_i32_le, read_i64_le
 from mypy_extensions import i64
 from wirelens.codecs import tape as t
+from wirelens.codecs.background import MEETS, OTHER, prices, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.expect import Path, array_of, hex_bytes, number_of, object_of, only
@@ -377,63 +378,71 @@ class Magline(Codec):
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """Bits of the frames at the start: command, head length, sizes that fit and chain."""
-        bits, reasons, settle = self.evidence(data)
-        if bits <= 0:
-            return NO_EVIDENCE
-        if other and self.evidence(other)[0] >= 24.0:
-            bits += 12.0
-            reasons.append("the other direction is Magline too")
-        old, _ = _old_evidence(data)
-        if old > 0:
-            reasons.append("the bytes also fit the deployed 12-byte head (magline-old)")
-        return Evidence(bits, tuple(reasons), settle)
+        found = self.evidence(data)
+        if found.bits <= 0:
+            return found
+        bits = found.bits
+        reasons = found.reasons
+        if other:
+            theirs = self.evidence(other)
+            if proved(theirs.bits, theirs.whole, theirs.at_end):
+                bits += OTHER
+                reasons = (*reasons, "the other direction is Magline too")
+        if _old_evidence(data).bits > 0:
+            reasons = (*reasons, "the bytes also fit the deployed 12-byte head (magline-old)")
+        return found._replace(bits=bits, reasons=reasons)
 
-    def evidence(self, data: bytes) -> tuple[float, list[str], str]:
-        """Bits, reasons, and what more input would settle."""
+    def evidence(self, data: bytes) -> Evidence:
+        """Evidence of the frames at the start.
+
+        A head fixes the command's high byte and the head's length; the message's length is the one that
+        its command has, or leads to the next head or the end.
+        """
         end: i64 = len(data)
         if end < HEAD:
-            return 0.0, [], ""
+            return NO_EVIDENCE
         at: i64 = 0
         bits = 0.0
         frames = 0
         little = False
-        open_end = False
+        settle = ""
+        fixed = False
         while at + HEAD <= end and frames < 16:
             head = _Head(data, at)
             if not head.known or head.head_length != HEAD or not head.fits():
                 break
             if frames and (head.little != little or data[at + 1] != data[1]):
                 break
-            if frames == 0 and data[0] == 0:
-                bits -= 8.0  # zeros are everywhere
             little = head.little
+            gained = prices(data, at + 2, 2) - 2.0 + prices(data, at + 6, 2)
+            if frames:
+                gained += prices(data, at, 2) / frames
+            fixed = ERR <= head.cmd <= PON or head.cmd == FIN
+            if fixed:
+                gained += prices(data, at + 12, 4)
+            elif frames:
+                gained += MEETS  # of the length before
             frames += 1
-            bits += 18.0
+            bits += gained
             at += head.total
-            if ERR <= head.cmd <= PON or head.cmd == FIN:
-                bits += 16.0
             if at > end:
-                open_end = True
+                settle = f"{at - end} more bytes"
                 break
-            if head.cmd <= ACK:
-                bits += 4.0
-            if at == end:
-                bits += 12.0
         if frames == 0:
-            return 0.0, [], ""
-        if not open_end and at < end:
-            if end - at >= HEAD and frames < 16:
-                bits -= 18.0  # the last frame led to no head
-            elif frames < 16 and data[at] != 0 and end - at >= 2 and data[at + 1] == data[1]:
-                bits += 6.0
+            return NO_EVIDENCE
+        whole = at == end
+        if not settle and at < end and frames < 16 and end - at >= HEAD:
+            bits -= 8.0  # the last frame led to no head
         order = "little" if little else "big"
         reasons = [
             f"{frames} {order}-endian head{'' if frames == 1 else 's'}: a command, a head length of 16",
             "each message has a length that its command can have",
         ]
-        if at == end:
+        if whole:
             reasons.append("the lengths lead to the end of the bytes")
-        return bits, reasons, "the rest of the frame" if open_end else ""
+        return Evidence(
+            max(bits, 0.0), tuple(reasons), settle, (), whole, frames == 1, 4.0 if fixed else 4.0 + MEETS
+        )
 
     def kind(self, root: Node) -> str:
         """The command's name."""
@@ -709,17 +718,21 @@ class MaglineOld(Codec):
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """Bits of the frames at the start: magic, version, command, lengths that fit and chain."""
-        bits, reasons = _old_evidence(data)
-        if bits <= 0:
-            return NO_EVIDENCE
-        if other and _old_evidence(other)[0] >= 24.0:
-            bits += 12.0
-            reasons.append("the other direction is the old Magline too")
+        found = _old_evidence(data)
+        if found.bits <= 0:
+            return found
+        bits = found.bits
+        reasons = found.reasons
+        if other:
+            theirs = _old_evidence(other)
+            if proved(theirs.bits, theirs.whole, theirs.at_end):
+                bits += OTHER
+                reasons = (*reasons, "the other direction is the old Magline too")
         if len(data) >= HEAD:
             head = _Head(data, 0)
             if head.known and head.head_length == HEAD and head.fits():
-                reasons.append("the bytes also fit the specified 16-byte head (magline)")
-        return Evidence(bits, tuple(reasons), "" if bits >= 24.0 else "the rest of the frame")
+                reasons = (*reasons, "the bytes also fit the specified 16-byte head (magline)")
+        return found._replace(bits=bits, reasons=reasons)
 
     def kind(self, root: Node) -> str:
         """The command's name."""
@@ -853,39 +866,49 @@ def _old_fits(cmd: i64, length: i64) -> bool:
     return number in OLD_COMMANDS and length <= MAX_FRAME
 
 
-def _old_evidence(data: bytes) -> tuple[float, list[str]]:
-    """Bits and reasons of the old frames at the start."""
+def _old_evidence(data: bytes) -> Evidence:
+    """Evidence of the old frames at the start: magic, version, a command, the length that it has."""
     end: i64 = len(data)
     at: i64 = 0
     bits = 0.0
     frames = 0
+    settle = ""
+    fixed = False
     while at + OLD_HEAD <= end and frames < 16 and _old_head(data, at):
-        frames += 1
         cmd = int(_u16(data, at + 2, True))
         length = _u32(data, at + 8, True)
-        bits += 8.0 + 7.0 + 10.0
-        if cmd in _OLD_MEMBERS or cmd == 0x1002:
-            bits += 20.0
+        gained = (prices(data, at, 2) - 1.0) / (frames + 1) + prices(data, at + 2, 2) - 2.0
+        fixed = cmd in _OLD_MEMBERS or cmd == 0x1002
+        if fixed:
+            gained += prices(data, at + 8, 4)
+        elif frames:
+            gained += MEETS
+        frames += 1
+        bits += gained
         at += OLD_HEAD + length
         if at > end:
+            settle = f"{at - end} more bytes"
             break
         if cmd in _KNOT_FIELDS and length:
             buffer = Buffer(data)
             try:
                 first = _fields(Cursor(buffer, at - length, at))[0]
             except DecodeError:
-                return 0.0, []
+                return NO_EVIDENCE
             if int(first.number) not in _KNOT_FIELDS[cmd]:
-                return 0.0, []
-            bits += 12.0
-        if at == end:
-            bits += 12.0
+                return NO_EVIDENCE
+            bits += 8.0
     if frames == 0:
-        return 0.0, []
+        return NO_EVIDENCE
+    if not settle and at < end and frames < 16 and end - at >= OLD_HEAD:
+        bits -= 8.0  # the last frame led to no head
     reasons = [f"{frames} head{'' if frames == 1 else 's'} with magic 0x7f, version {data[1]} and a command"]
-    if at == end:
+    whole = at == end
+    if whole:
         reasons.append("the lengths lead to the end of the bytes")
-    return bits, reasons
+    return Evidence(
+        max(bits, 0.0), tuple(reasons), settle, (), whole, frames == 1, 4.0 if fixed else 4.0 + MEETS
+    )
 
 
 def _fields(cursor: Cursor) -> list[_Field]:

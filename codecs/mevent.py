@@ -21,6 +21,7 @@ from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i64_be
 from mypy_extensions import i64
 from wirelens.codecs import hdf
 from wirelens.codecs import tape as t
+from wirelens.codecs.background import CHANGE, OTHER, prices, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.expect import Path, array_of, hex_bytes, number_of, object_of, only, text_bytes
@@ -679,15 +680,13 @@ class Mevent(Codec):
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """Bits of the messages at the start: version, lengths that meet, types, names and codes."""
-        bits, reasons = _evidence(data)
-        if bits <= 0:
-            return NO_EVIDENCE
-        if other:
-            theirs, _ = _evidence(other)
-            if theirs >= 24.0:
-                bits += 12.0
-                reasons.append("the other direction is mevent too")
-        return Evidence(bits, tuple(reasons), "" if bits >= 24.0 else "more messages, or the other direction")
+        found = _evidence(data)
+        if found.bits > 0 and other:
+            theirs = _evidence(other)
+            if proved(theirs.bits, theirs.whole, theirs.at_end):
+                reasons = (*found.reasons, "the other direction is mevent too")
+                return found._replace(bits=found.bits + OTHER, reasons=reasons)
+        return found
 
     def kind(self, root: Node) -> str:
         """ "request" or "reply"."""
@@ -940,8 +939,8 @@ def _request_at(data: bytes, at: i64, end: i64) -> bool:
     return length <= LONGEST_NAME and behind <= end and _printable(data, at + REQUEST_HEAD, behind)
 
 
-def _evidence(data: bytes) -> tuple[float, list[str]]:
-    """Bits and reasons of the messages at the start of a stream."""
+def _evidence(data: bytes) -> Evidence:
+    """Evidence of the messages at the start of a stream."""
     buffer = Buffer(data)
     end: i64 = len(data)
     cursor = Cursor(buffer, 0, end)
@@ -949,6 +948,8 @@ def _evidence(data: bytes) -> tuple[float, list[str]]:
     bits = 0.0
     weak = 0.0
     messages = 0
+    whole = False
+    settle = "more messages, or the other direction"
     reasons: list[str] = []
     while cursor.pos < end and messages < 16:
         tape = Tape(buffer)
@@ -961,14 +962,16 @@ def _evidence(data: bytes) -> tuple[float, list[str]]:
             tape.close_all(end)
             if not cut or tape.size() == 0:
                 if not messages:
-                    return 0.0, []
+                    return NO_EVIDENCE
                 break
-        gained, strong = _message_bits(root_of(tape), cut, end - start if start == 0 else 0)
+            settle = _more(error.needed - end)
+        gained, strong = _message_bits(root_of(tape), cut)
         if gained < 0:
             if not messages:
-                return 0.0, []
+                return NO_EVIDENCE
             break
         messages += 1
+        whole = not cut and cursor.pos == end
         if strong:
             bits += gained
         else:
@@ -979,7 +982,13 @@ def _evidence(data: bytes) -> tuple[float, list[str]]:
             break
     if cursor.pos == end and messages > 1:
         reasons.append(f"{messages} messages fill the bytes")
-    return bits + weak, reasons
+    bits += weak
+    at_end = 4.0 if whole else 0.0
+    return Evidence(bits, tuple(reasons), "" if bits >= 24.0 else settle, (), whole, messages == 1, at_end)
+
+
+def _more(count: int) -> str:
+    return f"{count} more byte{'' if count == 1 else 's'}"
 
 
 def _reason(root: Node, cut: bool) -> str:
@@ -992,11 +1001,8 @@ def _reason(root: Node, cut: bool) -> str:
     return f"{prefix}a reply{end} with code {0 if reply is None else _int(reply, 'code')}"
 
 
-def _message_bits(root: Node, cut: bool, alone: i64) -> tuple[float, bool]:
-    """Bits of one message (-1: it cannot be one), and whether it may speak for itself.
-
-    `alone`: its bytes, where they are the whole input.
-    """
+def _message_bits(root: Node, cut: bool) -> tuple[float, bool]:
+    """Bits of one message (-1: it cannot be one), and whether it may speak for itself."""
     prefix = root.member("prefix") is not None
     request = root.member("request")
     part = request or root.member("reply")
@@ -1006,7 +1012,11 @@ def _message_bits(root: Node, cut: bool, alone: i64) -> tuple[float, bool]:
         return -1.0, False
     bits = 0.0
     strong = True
+    data = root.buffer.data
     variables = part.member("variables")
+    if prefix:
+        # four bytes that count the message: foretold by where it ends, or where the next one starts
+        bits += prices(data, root.span[0], 4) if not cut else 2.0
     if request is not None:
         plugin = request.member("plugin")
         if plugin is None or _int(request, "version") != 1:
@@ -1014,11 +1024,11 @@ def _message_bits(root: Node, cut: bool, alone: i64) -> tuple[float, bool]:
         name = plugin.content
         if len(name) > LONGEST_NAME or not _printable(name, 0, len(name)):
             return -1.0, False
-        bits = 20.0 + min(1.5 * len(name), 12.0)
+        bits += 4.0 + _text_bits(data, plugin.span, len(name))
+        if _int(request, "flags") <= 3:
+            bits += 1.0
         if _int(request, "eof"):
-            bits += 12.0
-        if prefix and not cut:
-            bits += 20.0
+            bits += 3.0
     else:
         own = _int(part, "id")
         code = _int(part, "code")
@@ -1028,33 +1038,42 @@ def _message_bits(root: Node, cut: bool, alone: i64) -> tuple[float, bool]:
             return 0.0, False
         if own == 0 or own > MAX_ID or not likely:
             return -1.0, False
-        bits = 4.0
+        where = part.member("code")
+        if known and where is not None:
+            bits += max(prices(data, where.span[0], 4) - (2.0 if code >= 1000 else 4.0), 0.0)
         if variables is None:
             if part.member("error_code") is not None:
                 if code not in FAILED or not known_code(_int(part, "error_code")):
                     return -1.0, False
-                bits += 36.0
-            elif alone == (12 if prefix else 8):
-                bits += 52.0 if prefix else 20.5  # nothing but a length, an id and a code
+                bits += 6.0
             else:
-                bits += 14.0 if prefix and known else 4.0 if prefix or known else 0.0
                 strong = prefix
-        elif not variables.children:
-            bits += 10.0 if known else 0.0
-            strong = prefix
         elif not cut:
-            bits += 20.0 if prefix else 8.0
+            bits += 8.0  # vsize, that leads to the end of the message
+            strong = prefix or len(variables.children) > 0
     if variables is not None:
-        seen = _variable_bits(variables)
+        seen = _variable_bits(data, variables)
         if seen < 0:
             return -1.0, False
         bits += seen
     return bits, strong
 
 
-def _variable_bits(variables: Node) -> float:
+def _text_bits(data: bytes, span: tuple[int, int], size: int) -> float:
+    """Bits of a name: a length behind which the printable bytes end, text between other bytes."""
+    if size <= 0:
+        return 0.0
+    end = span[1]
+    bits = prices(data, span[0], 4) - 3.0 + min(0.5 * size, CHANGE)
+    if end < len(data) and data[end] < 0x20:
+        bits += CHANGE
+    return bits
+
+
+def _variable_bits(data: bytes, variables: Node) -> float:
     """Bits of a message's variables; -1 where a name is none that software gives."""
     bits = 0.0
+    count = 1.0
     for variable in variables.children[:4]:
         name = variable.member("name")
         value = variable.member("value")
@@ -1063,7 +1082,13 @@ def _variable_bits(variables: Node) -> float:
         content = name.content
         if len(content) > LONGEST_NAME or not _printable(content, 0, len(content)):
             return -1.0
-        bits += 16.0 if value is None else 24.0
+        seen = 4.0 + _text_bits(data, name.span, len(content))  # a type from 1 to 4 in four bytes, a name
+        if content == b"root":
+            seen += 8.0
+        if value is not None:
+            seen += 4.0  # a length that stays within the message, or a value
+        bits += seen / count
+        count += 1.0
     return bits
 
 

@@ -13,6 +13,7 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.background import OTHER, proved
 from wirelens.codecs.codec import Evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
@@ -466,6 +467,11 @@ def evidence(dialect: i64, data: bytes, other: bytes = b"") -> Evidence:
     if not data:
         return Evidence(0.0, ())
     found = _look(dialect, data, FIRST_LOOK)
+    if other and found.bits > 0:
+        theirs = _look(dialect, other, FIRST_LOOK)
+        if proved(theirs.bits, theirs.whole, theirs.at_end):
+            reasons = (*found.reasons, "the other direction is of the same dialect")
+            return found._replace(bits=found.bits + OTHER, reasons=reasons)
     return found
 
 
@@ -523,7 +529,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
         weighing.bits += USELESS
         weighing.say_against("class definitions without an object")
     refused = ""
-    if failed and not settle and cursor.pos < end and len(data) <= size and _is_2006(start_of):
+    if failed and len(data) <= size and (not settle or weighing.heads) and _is_2006(start_of):
         refused = "hessian-2006"
     whole = not failed and cursor.pos == len(data)
     at_end = 0.0
@@ -539,7 +545,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
         elif data[len(data) - 1] == 0x7A or data[len(data) - 1] == 0x5A:
             at_end = 4.0
     if dialect != d.FINAL:
-        weighing.bits -= 0.25 if dialect == d.DRAFT else 0.5  # spoken less often today
+        weighing.bits -= 0.125 if dialect == d.DRAFT else 0.25  # spoken less often today
     one = messages == 1 and values <= 1
     return Evidence(weighing.bits, _reasons(weighing, whole), settle, (), whole, one, at_end, refused)
 
