@@ -330,3 +330,40 @@ def test_completion() -> None:
     assert "tree" in complete("wirelens decode --format t")
     assert "base64" in complete("wirelens bytes --input base")
     assert complete("wirelens decode examples/") != ["decode"]
+
+
+def test_detect_says_why(run: Run) -> None:
+    found = json.loads(run("detect", "--format", "json", "--hex", MESSAGE.hex()).stdout)
+    best = found["candidates"][0]
+    assert found["protocol"] == best["protocol"] == "esnp-line"
+    assert "esnp-frame" in found["equal"]
+    assert best["bits"] >= best["asked"]
+    assert best["reasons"]
+    text = run("detect", "--hex", MESSAGE.hex()).stdout
+    assert text.startswith(f"esnp-line  {best['bits']:.0f} bits of evidence")
+    assert "the same meaning as esnp-frame" in text
+    for reason in best["reasons"]:
+        assert reason in text
+    everything = run("detect", "--all", "--hex", MESSAGE.hex()).stdout
+    assert len(everything.splitlines()) > len(text.splitlines())
+
+
+def test_detect_says_unknown_plainly(run: Run) -> None:
+    result = run("detect", "--hex", PNG.hex())
+    assert result.exit_code == 1
+    assert result.stdout.startswith("unknown  ")
+    assert json.loads(run("detect", "--format", "json", "--hex", PNG.hex()).stdout)["protocol"] == "unknown"
+
+
+def test_detect_of_several_inputs(run: Run, message: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.png"
+    other.write_bytes(PNG)
+    result = run("detect", "--format", "json", str(message), str(other))
+    assert result.exit_code == 1
+    rows = json.loads(result.stdout)
+    assert [(row["file"], row["protocol"]) for row in rows] == [
+        (str(message), "esnp-line"),
+        (str(other), "unknown"),
+    ]
+    blocks = run("detect", str(message), str(other)).stdout.split("\n\n")
+    assert [block.splitlines()[0] for block in blocks] == [str(message), str(other)]
