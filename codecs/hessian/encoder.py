@@ -5,6 +5,7 @@ says where a sender chose otherwise.
 """
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from struct import Struct
 from typing import Final
@@ -41,6 +42,9 @@ TAGS: Final[dict[str, tuple[str, ...]]] = {
     "$list": ("$type", "$id", "$wire"),
     "$map": ("$type", "$id", "$wire"),
 }
+
+_NO_NAMES: Final[list[str]] = []
+_USUAL: Final[dict[str, Json]] = {}  # the `$wire` of what has none
 
 # How the members of an open container are named in paths.
 _ITEMS: Final = 0
@@ -121,6 +125,7 @@ class Encoder:
         self.type_count = 0
         self.labels: dict[str | int, int] = {}
         self._base = ""
+        self._position = -1  # of the value in an array of values
         self._frames: list[_Frame] = []
         self._whole: list[Json] = []
         self._first = 0
@@ -138,21 +143,25 @@ class Encoder:
         self._whole = items
         self._first = self.count
         self._ahead = None
+        self._base = path
         for position, item in enumerate(items):
-            self._value(item, f"{path}[{position}]")
+            self._position = position
+            self._value(item)
+        self._position = -1
 
     def value(self, value: Json, path: str) -> None:
         """Write one value; `path` is where it stands in the JSON. Raises EncodeError."""
         self._whole = [value]
         self._first = self.count
         self._ahead = None
-        self._value(value, path)
+        self._base = path
+        self._position = -1
+        self._value(value)
 
-    def _value(self, value: Json, path: str) -> None:
+    def _value(self, value: Json) -> None:
         out = self.out
         frames: list[_Frame] = []
         self._frames = frames
-        self._base = path
         item = value
         while True:
             if isinstance(item, str):
@@ -169,7 +178,7 @@ class Encoder:
             elif isinstance(item, float):
                 self._double(item)
             elif isinstance(item, list):
-                self._list(item, None, {}, _ITEMS)
+                self._list(item, None, _USUAL, _ITEMS)
             else:
                 self._dict(item)
             while frames:
@@ -188,6 +197,7 @@ class Encoder:
     def place(self, path: str) -> None:
         """Say where in the JSON the next part stands that is no value (a name, a length), for errors."""
         self._base = path
+        self._position = -1
         self._frames = []
 
     def integer(self, value: int, form: Json, path: str) -> None:
@@ -197,7 +207,8 @@ class Encoder:
 
     def _error(self, text: str, step: str = "") -> EncodeError:
         """An error at the value being written, or at a member of it."""
-        path = self._base + "".join([frame.step() for frame in self._frames]) + step
+        path = self._base if self._position < 0 else f"{self._base}[{self._position}]"
+        path += "".join([frame.step() for frame in self._frames]) + step
         return EncodeError(path.removeprefix("."), text)
 
     # --- scalars ----------------------------------------------------------------------------------------
@@ -587,15 +598,15 @@ class Encoder:
             return
         tag = ""
         for key in item:
-            if key.startswith("$") and key in TAGS:
+            if key.startswith("$"):
                 tag = key
-                break
+                if key in TAGS:
+                    break
         if not tag:
-            for key in item:
-                if key.startswith("$"):
-                    raise self._error(f"{key} is no tag of a Hessian value; a map with such keys needs $map")
-            self._map(item, item, None, {}, _KEYS)
+            self._map(item, None, _USUAL, _KEYS)
             return
+        if tag not in TAGS:
+            raise self._error(f"{tag} is no tag of a Hessian value; a map with such keys needs $map")
         beside = TAGS[tag]
         for key in item:
             if key != tag and key not in beside:
@@ -610,7 +621,7 @@ class Encoder:
         if tag == "$list" or tag == "$map":
             self._label(item)
             if wire is None:
-                wire = {}
+                wire = _USUAL
             if not isinstance(wire, dict):
                 raise self._error("expected an object", ".$wire")
             if tag == "$list":
@@ -618,7 +629,7 @@ class Encoder:
                     raise self._error("expected an array", ".$list")
                 self._list(value, item.get("$type"), wire, _TAGGED_ITEMS)
             else:
-                self._map(value, item, item.get("$type"), wire, _TAGGED_KEYS)
+                self._map(value, item.get("$type"), wire, _TAGGED_KEYS)
         elif tag == "$string":
             self.string(value, wire)
         elif tag == "$raw":
@@ -764,6 +775,10 @@ class Encoder:
         """The head of a list; its items follow."""
         out = self.out
         size = len(items)
+        if self.dialect == d.FINAL and kind is None and size <= 7 and not wire:
+            out.append(0x78 + size)
+            self._push(_Frame(items, naming, _NO_NAMES, -1))
+            return
         given = wire.get("type")
         number = self._type_number(kind, given)
         declared: Json = wire.get("length", size)
@@ -821,11 +836,9 @@ class Encoder:
                 else:
                     out.append(0x6C)
                     write_i32_be(out, i32(declared))
-        self._push(_Frame(items, naming, [], closer))
+        self._push(_Frame(items, naming, _NO_NAMES, closer))
 
-    def _map(
-        self, value: Json, item: dict[str, Json], kind: Json, wire: dict[str, Json], naming: int
-    ) -> None:
+    def _map(self, value: Json, kind: Json, wire: dict[str, Json], naming: int) -> None:
         """The head of a map; its keys and values follow."""
         out = self.out
         items: list[Json] = []
@@ -843,6 +856,10 @@ class Encoder:
                 items.extend(pair)
         else:
             raise self._error("expected an object, or an array of pairs [key, value]", ".$map")
+        if self.dialect == d.FINAL and kind is None and not wire:
+            out.append(0x48)
+            self._push(_Frame(items, naming, names, 0x5A))
+            return
         given = wire.get("type")
         number = self._type_number(kind, given)
         if self.dialect == d.FINAL:
@@ -863,63 +880,91 @@ class Encoder:
         """The head of an object, with its class definition where that is new; its fields follow."""
         out = self.out
         name = item["$class"]
-        wire: Json = item.get("$wire")
-        names: list[Json] = []
-        items: list[Json] = []
-        naming = _FIELDS
         texts: list[str] = []
-        pairs = item.get("$fields")
-        if pairs is not None:
-            naming = _FIELD_PAIRS
-            if not isinstance(pairs, list):
-                raise self._error("expected an array of pairs [name, value]", ".$fields")
-            for position, pair in enumerate(pairs):
-                if not isinstance(pair, list) or len(pair) != 2:
-                    raise self._error("expected a pair [name, value]", f".$fields[{position}]")
-                names.append(pair[0])
-                items.append(pair[1])
+        items: list[Json] = []
         for key, member in item.items():
             if not key.startswith("$"):
                 texts.append(key)
                 items.append(member)
-            elif key not in ("$class", "$id", "$wire", "$fields"):
-                raise self._error(f"{key} may not stand beside $class; such fields go in $fields")
-        if pairs is not None and texts:
-            raise self._error("an object has its fields either beside $class or in $fields")
-        self._label(item)
-        how: dict[str, Json] = {}
-        if isinstance(wire, dict):
-            how = wire
-        elif wire is not None:
-            raise self._error("expected an object", ".$wire")
+        how = _USUAL
+        names: Sequence[Json] = texts
+        naming = _FIELDS
+        if len(texts) + 1 < len(item):
+            how = self._beside_class(item)
+            if "$fields" in item:
+                names, items = self._field_pairs(item["$fields"], texts)
+                naming = _FIELD_PAIRS
         if self.dialect == d.V1:
-            self._object_as_map(name, names if pairs is not None else list(texts), items)
+            self._object_as_map(name, names, items)
             return
-        identity = class_key(name, names if pairs is not None else texts)
-        if "define" in how:
-            self._define(how["define"])
-        number = self.classes.get(identity, -1)
-        given = how.get("class")
-        if isinstance(given, int) and not isinstance(given, bool):
-            if "define" not in how and given == self.class_count:
-                self._define_one(name, names if pairs is not None else list(texts), how)
-            number = given
-        elif number < 0:
-            number = self.class_count
-            self._define_one(name, names if pairs is not None else list(texts), how)
-        if (
-            self.dialect == d.FINAL
-            and 0 <= number <= 15
-            and how.get("form") is None
-            and how.get("class_form") is None
-        ):
+        if isinstance(name, str) and naming == _FIELDS:
+            identity: tuple[str | bytes, ...] = (name, *texts)
+        else:
+            identity = class_key(name, names)
+        if how:
+            number = self._class_number(identity, name, names, how)
+        else:
+            number = self.classes.get(identity, -1)
+            if number < 0:
+                number = self.class_count
+                self._define_one(name, names, how)
+        if self.dialect == d.FINAL and 0 <= number <= 15 and "form" not in how and "class_form" not in how:
             out.append(0x60 + number)
         else:
             out.append(0x4F if self.dialect == d.FINAL else 0x6F)
             self._int_as(number, how.get("class_form"), ".$wire.class_form")
         self._push(_Frame(items, naming, texts, -1))
 
-    def _object_as_map(self, name: Json, names: list[Json], items: list[Json]) -> None:
+    def _field_pairs(self, pairs: Json, texts: list[str]) -> tuple[list[Json], list[Json]]:
+        """The names and the values of fields given as pairs."""
+        if texts:
+            raise self._error("an object has its fields either beside $class or in $fields")
+        if not isinstance(pairs, list):
+            raise self._error("expected an array of pairs [name, value]", ".$fields")
+        names: list[Json] = []
+        items: list[Json] = []
+        for position, pair in enumerate(pairs):
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise self._error("expected a pair [name, value]", f".$fields[{position}]")
+            names.append(pair[0])
+            items.append(pair[1])
+        return names, items
+
+    def _beside_class(self, item: dict[str, Json]) -> dict[str, Json]:
+        """What stands beside an object's class and fields: its label, and its `$wire`."""
+        for key in item:
+            if key.startswith("$") and key not in ("$class", "$id", "$wire", "$fields"):
+                raise self._error(f"{key} may not stand beside $class; such fields go in $fields")
+        self._label(item)
+        wire = item.get("$wire")
+        if wire is None:
+            return _USUAL
+        if not isinstance(wire, dict):
+            raise self._error("expected an object", ".$wire")
+        return wire
+
+    def _class_number(
+        self,
+        identity: tuple[str | bytes, ...],
+        name: Json,
+        names: Sequence[Json],
+        how: dict[str, Json],
+    ) -> int:
+        """The class number of an object with a `$wire`, after the definitions that this asks for."""
+        if "define" in how:
+            self._define(how["define"])
+        number = self.classes.get(identity, -1)
+        given = how.get("class")
+        if isinstance(given, int) and not isinstance(given, bool):
+            if "define" not in how and given == self.class_count:
+                self._define_one(name, names, how)
+            return given
+        if number < 0:
+            number = self.class_count
+            self._define_one(name, names, how)
+        return number
+
+    def _object_as_map(self, name: Json, names: Sequence[Json], items: list[Json]) -> None:
         """An object in 1.0, which has none: a map with the class as its type."""
         self.out.append(0x4D)
         self._type_text(name)
@@ -946,7 +991,7 @@ class Encoder:
             }
             self._define_one(one["name"], fields, how)
 
-    def _define_one(self, name: Json, fields: list[Json], how: dict[str, Json]) -> None:
+    def _define_one(self, name: Json, fields: Sequence[Json], how: dict[str, Json]) -> None:
         """Write a class definition; it takes the next number in the class table."""
         out = self.out
         if self.dialect == d.FINAL:
@@ -975,7 +1020,7 @@ class Encoder:
         self.class_count += 1
 
 
-def class_key(name: Json, fields: list[Json] | list[str]) -> tuple[str | bytes, ...]:
+def class_key(name: Json, fields: Sequence[Json]) -> tuple[str | bytes, ...]:
     """What tells a class from others: its name and its fields' names."""
     key: list[str | bytes] = [_key_part(name)]
     key.extend([field if isinstance(field, str) else _key_part(field) for field in fields])

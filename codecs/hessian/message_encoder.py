@@ -22,6 +22,9 @@ def encode_message(message: Json, dialect: int, out: BytesWriter, path: str = ""
     """Write one message of the notation. Raises EncodeError with the path."""
     given = object_of(message, path, "a message with one of " + ", ".join(MEMBERS))
     prefix = path + "." if path else ""
+    if len(given) == 1 and "values" in given:
+        Encoder(out, dialect).values(given["values"], prefix + "values")
+        return
     found = [name for name in MEMBERS if name in given]
     if len(found) != 1:
         raise EncodeError(path, "expected one of the members " + ", ".join(MEMBERS))
