@@ -136,7 +136,7 @@ class Fault:
         self.text: Final = text
 
 
-_ROOM: Final[vec[i64]] = vec[i64]([0] * 32 * WIDTH)  # what a tape starts with
+_ROOM: Final[vec[i64]] = vec[i64]([0] * 160)  # what a tape starts with: 32 nodes
 
 
 class Tape:
