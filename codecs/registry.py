@@ -46,10 +46,12 @@ ABOUT: Final[dict[str, tuple[str, str]]] = {
 # Usual ports, and the protocols that are looked for there with a little less evidence.
 PORTS: Final[dict[int, tuple[str, ...]]] = {
     1080: ("esnp-line", "esnp-frame"),
-    8082: ("magline", "magline-old"),
+    8082: ("magline-old",),
+    9757: ("magline",),
     12200: ("bolt",),
     20880: ("dubbo",),
     26000: ("mevent",),
+    26010: ("mevent",),
 }
 
 _loaded: Final[dict[str, Codec]] = {}
