@@ -205,6 +205,7 @@ HEADINGS: Final = (
     "duration",
 )
 LEFT: Final = (1, 2)  # columns that stand on the left
+LESS: Final = (3, 8, 9, 4)  # columns that a narrow terminal goes without, in this order
 
 
 def table(rows: list[Row], output: Output) -> None:
@@ -229,14 +230,21 @@ def table(rows: list[Row], output: Output) -> None:
                 duration((row.flow.last_us - row.flow.first_us) / 1e6),
             )
         )
-    used = [place for place in range(len(HEADINGS)) if any(cell[place] for cell in cells)]
-    widths = [max(len(HEADINGS[place]), *[len(cell[place]) for cell in cells], 0) for place in used]
     if not cells:
         return
+    used = [place for place in range(len(HEADINGS)) if any(cell[place] for cell in cells)]
+    needs = [
+        max(len(heading), *[len(cell[place]) for cell in cells]) for place, heading in enumerate(HEADINGS)
+    ]
+    width = output.layout.width
+    for place in LESS:
+        if width is not None and place in used and sum([needs[one] + 2 for one in used]) - 2 > width:
+            used.remove(place)
+    widths = [needs[place] for place in used]
     styles = {0: lay.NUMBER, 1: lay.PLAIN, 2: lay.PROTOCOL, 6: lay.ERROR, 7: lay.NOTE}
     for number, cell in enumerate([HEADINGS, *cells]):
         line: Line = []
-        for width, place in zip(widths, used, strict=True):
-            text = f"{cell[place]:<{width}}" if place in LEFT else f"{cell[place]:>{width}}"
+        for cells_of, place in zip(widths, used, strict=True):
+            text = f"{cell[place]:<{cells_of}}" if place in LEFT else f"{cell[place]:>{cells_of}}"
             line.append((lay.DIM if number == 0 else styles.get(place, lay.PLAIN), text + "  "))
-        output.line(line)
+        output.line(output.layout.fit(line))

@@ -83,7 +83,7 @@ def inputs(function: Command) -> Command:
             "form",
             type=FORM,
             metavar="FORM",
-            help="Read the input as this form; else it is recognised.",
+            help="Read the input as capture, raw, hex, dump, base64, …; else its form is recognised.",
         ),
         click.option(
             "--hex", "texts", multiple=True, metavar="TEXT", help="Bytes as text on the command line."

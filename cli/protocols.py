@@ -55,7 +55,10 @@ def command(
             output.text("[\n" + ",\n".join(lines) + "\n]\n")
             return
         widths = [max(map(len, rows)), max(len(row[0]) for row in rows.values())]
+        room = output.layout.room(sum(widths) + 4)
+        fits = all(len(text) <= room for row in rows.values() for text in row[1:])
         for name, row in rows.items():
             line: Line = [(lay.NAME, f"{name:<{widths[0]}}  "), (lay.PLAIN, f"{row[0]:<{widths[1]}}")]
-            line.extend([(lay.DIM, f"  {text}") for text in row[1:]])
+            if fits:
+                line.extend([(lay.DIM, f"  {text}") for text in row[1:]])
             output.line(output.layout.fit(line))
