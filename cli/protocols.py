@@ -58,7 +58,8 @@ def command(
         room = output.layout.room(sum(widths) + 4)
         fits = all(len(text) <= room for row in rows.values() for text in row[1:])
         for name, row in rows.items():
-            line: Line = [(lay.NAME, f"{name:<{widths[0]}}  "), (lay.PLAIN, f"{row[0]:<{widths[1]}}")]
+            line: Line = [(lay.NAME, f"{name:<{widths[0]}}  "), (lay.PLAIN, row[0])]
             if fits:
-                line.extend([(lay.DIM, f"  {text}") for text in row[1:]])
+                gap = " " * (widths[1] - len(row[0]) + 2)
+                line.extend([(lay.DIM, gap + text) for text in row[1:]])
             output.line(output.layout.fit(line))
