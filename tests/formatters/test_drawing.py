@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wirelens import codecs
 from wirelens.codecs import registry
 from wirelens.formatters import layout as lay
