@@ -386,15 +386,14 @@ class Encoder:
 
     def _text(self, text: str) -> None:
         """A string as the writer of the dialect sends it."""
-        if text.isascii():
-            content = text.encode()
-            units = len(text)
-            if units <= 31 and self.dialect != d.V1:
-                self.out.append(units)
-                self.out.write(content)
-                return
-        else:
+        content = text.encode("utf-8", "surrogatepass")
+        units = len(text)
+        if len(content) != units:
             content, units = cesu8(text)
+        elif units <= 31 and self.dialect != d.V1:
+            self.out.append(units)
+            self.out.write(content)
+            return
         self._chunks(text, content, units)
 
     def _chunks(self, text: str, content: bytes, units: int) -> None:
