@@ -108,14 +108,18 @@ class Conversations:
     """Decodes all flows of a capture.
 
     `protocol` None finds each flow's. `verdicts`, where given, gets the verdict on each direction under
-    (flow number, direction) when it is found.
+    (flow number, direction) when it is found. Without `sources` the records get no `source`.
     """
 
     def __init__(
-        self, protocol: str | None = None, verdicts: dict[tuple[int, int], Verdict] | None = None
+        self,
+        protocol: str | None = None,
+        verdicts: dict[tuple[int, int], Verdict] | None = None,
+        sources: bool = True,
     ) -> None:
         self.protocol: Final = protocol
         self.verdicts: Final = verdicts
+        self.sources: Final = sources
         self._sides: dict[tuple[int, int], _Side] = {}
         self._undecided: dict[tuple[int, int], _Side] = {}  # those with bytes waiting, oldest first
         self._heads: i64 = 0
@@ -291,13 +295,14 @@ class Conversations:
                 if request is not None:
                     pair = request.pair
                     latency = int(time_us - request.time_us)
-        source: dict[str, Json] = {"flow": self._text(side), "time": time_text(int(time_us))}
-        source["packets"] = list(packets)
-        if pair:
-            source["pair"] = pair
-        if latency is not None:
-            source["latency"] = latency / 1_000_000
-        record.source = source
+        if self.sources:
+            source: dict[str, Json] = {"flow": self._text(side), "time": time_text(int(time_us))}
+            source["packets"] = list(packets)
+            if pair:
+                source["pair"] = pair
+            if latency is not None:
+                source["latency"] = latency / 1_000_000
+            record.source = source
         return Said(side.flow, side.direction, record, int(time_us), tuple(packets), pair, latency)
 
     def _text(self, side: _Side) -> str:

@@ -40,13 +40,13 @@ def save(assembler: Assembler, conversations: Conversations) -> State:
     )
 
 
-def load(state: State, protocol: str | None = None) -> tuple[Assembler, Conversations]:
+def load(state: State, protocol: str | None = None, sources: bool = True) -> tuple[Assembler, Conversations]:
     """An assembler and conversations that go on where `save` found them.
 
     `payload` of the assembler counts the bytes that wait in it, `delivered` and `retransmitted` none.
     """
     assembler = Assembler()
-    conversations = Conversations(protocol)
+    conversations = Conversations(protocol, sources=sources)
     (key, forward, closed, active), plain_flow, (first, second), counters, talks = state
     flow = _load_flow(plain_flow)
     one = _Conversation(key, flow, forward, _load_side(flow, 0, first), _load_side(flow, 1, second))

@@ -203,13 +203,13 @@ class Bucket:
         waited: list[tuple[int, int]] = []
         if state:
             streams, plain = plainly.loads(state)
-            assembler, conversations = saved.load(plain, self.config.protocol or None)
+            assembler, conversations = saved.load(plain, self.config.protocol or None, False)
             waited = saved.waiting(assembler)
             flows = {flow.number: flow for flow, _ in saved.flows(assembler)}
             for size, packet in chain(waited, maker.load(streams, flows)):
                 account.counts(packet >> FILE_SHIFT)[CARRIED] += size
         else:
-            assembler, conversations = Assembler(), Conversations(self.config.protocol or None)
+            assembler, conversations = Assembler(), Conversations(self.config.protocol or None, sources=False)
         flows_before = assembler.flows
         came: dict[int, int] = {}  # bytes of each file that were or are to be put in order, less what was
         for size, packet in waited:
@@ -531,7 +531,7 @@ class RowMaker:
             return
         partial = document(record) if record.partial is not None else None
         row = (*source, codec.name, error.code, error.offset, clean(error.text), partial, record.raw, notes)
-        self._tables.add("quarantine", "", row, len(record.raw) + len(partial or "") + 256)
+        self._tables.add("quarantine", "", row, len(record.raw) + len(partial or b"") + 256)
         counts[ERRORS] += 1
         account.error(error.code)
 
@@ -571,13 +571,13 @@ class RowMaker:
         return (name, *stream.source(), time, packet & NUMBER_MASK, offset, length)
 
 
-def document(record: Record) -> str:
-    """The message, or the part of it that decoded, in the JSON notation."""
+def document(record: Record) -> bytes:
+    """The message, or the part of it that decoded, in the JSON notation, as UTF-8."""
     tape = record.tape
     assert tape is not None
     out = BytesWriter()
     Writer(out, False).write(tape, 0, tape.buffers[0])
-    return out.getvalue().decode()
+    return out.getvalue()
 
 
 def clean(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wirelens.cli.bulk.decoding import Account, RowMaker, decode_plain
 from wirelens.cli.bulk.files import Readers
 from wirelens.cli.bulk.plan import Range
-from wirelens.cli.bulk.table import MESSAGES, QUARANTINE, arrow_types
+from wirelens.cli.bulk.table import MESSAGES, QUARANTINE, arrow_array, arrow_types
 from wirelens.codecs.captures import Piece, Reader
 from wirelens.codecs.conversations import Conversations
 
@@ -62,14 +62,14 @@ def _batch(rows: _Rows, schema: pa.Schema) -> pa.RecordBatch:
     import pyarrow as pa
 
     columns = zip(*rows.rows, strict=True)
-    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    arrays = [arrow_array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     rows.rows, rows.size = [], 0
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _capture(each: Range, protocol: str, maker: RowMaker) -> Iterator[None]:
     reader = Reader()
-    conversations = Conversations(protocol or None)
+    conversations = Conversations(protocol or None, sources=False)
 
     def take(pieces: Iterable[Piece]) -> None:
         for piece in pieces:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from wirelens.cli.bulk.files import Folder
+from wirelens.codecs.conversations import time_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -199,7 +201,7 @@ class PartWriter:
             import pyarrow as pa
 
             arrays = [
-                pa.array(column, type=field.type)
+                arrow_array(column, field.type)
                 for column, field in zip(zip(*self._waiting, strict=True), self._schema, strict=True)
             ]
             assert self._writer is not None
@@ -257,17 +259,18 @@ class PartWriter:
 def json_value(name: str, kind: str, value: Any) -> str:
     """A column's value as JSON text; a message is JSON already."""
     if name in ("message", "partial"):
-        return str(value)
+        return str(value, "utf-8")
     if kind == "timestamp":
-        return f'"{iso_time(value)}"'
+        return f'"{time_text(value)}"'
     if kind == "binary":
         return f'"{value.hex()}"'
     return json.dumps(value)
 
 
-def iso_time(time_us: int) -> str:
-    """Microseconds since 1970 as the notation writes times."""
-    from datetime import UTC, datetime, timedelta
+def arrow_array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Values of a column for Arrow; text may come as the bytes of its UTF-8, which spares a detour."""
+    import pyarrow as pa
 
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=time_us)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    if pa.types.is_string(kind) and isinstance(next(filter(None, column), None), bytes):
+        return pa.array(column, type=pa.binary()).view(kind)
+    return pa.array(column, type=kind)
