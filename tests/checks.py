@@ -1,0 +1,40 @@
+"""What tests of a protocol hold every input against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wirelens import codecs
+from wirelens.codecs.record import Record
+
+
+def decoded(data: bytes, protocol: str) -> list[Record]:
+    """The records of an input: the same whole and byte by byte, and from their JSON the same bytes again."""
+    records = codecs.decode(data, protocol)
+    assert sum(record.length for record in records) == len(data)
+    assert codecs.encode(records) == data
+    assert codecs.encode([codecs.loads(record.json_text()) for record in records]) == data
+    decoder = codecs.Decoder(protocol)
+    pieces: list[Record] = []
+    for at in range(len(data)):
+        pieces.extend(decoder.feed(data[at : at + 1]))
+    pieces.extend(decoder.close())
+    assert [record.json_text() for record in pieces] == [record.json_text() for record in records]
+    return records
+
+
+def one(data: bytes, protocol: str) -> Record:
+    """The only record of an input."""
+    (record,) = decoded(data, protocol)
+    return record
+
+
+def message(record: Record) -> Any:
+    """The message of a record in the notation."""
+    as_json = record.to_json()
+    assert isinstance(as_json, dict)
+    return as_json["message"]
+
+
+def codes(record: Record) -> list[str]:
+    return [note.code for note in record.notes]
