@@ -17,8 +17,8 @@ class Evidence(NamedTuple):
     the theory); `reasons` say what it consists of; `settle` says what more input would settle, or is
     empty. `equal` names protocols under which the bytes have the same meaning. `whole` says that the bytes
     are messages to the last one, `one` that they are exactly one message or value; `at_end` are the bits
-    that this adds where nothing follows. `refused` is the code of what is recognised but not supported,
-    where the bytes are that rather than this protocol.
+    that are added where nothing follows (fewer than 0 where something should). `refused` is the code of
+    what is recognised but not supported, where the bytes are that rather than this protocol.
     """
 
     bits: float
@@ -54,6 +54,7 @@ class Codec:
     name: str  # the protocol's id, as in "esnp-line"
     title: str  # one line for lists
     carries: tuple[str, ...] = ()  # protocols whose messages its bodies are, so that it is looked at first
+    tunnelled: bool = False  # whether others carry it often: found further on, it is not the stream's own
     says_kind: bool = False  # whether its summaries say the kind of message, in words of their own
 
     def __init__(self, name: str, title: str) -> None:

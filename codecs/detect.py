@@ -87,9 +87,10 @@ class _Weighed:
         self.found: Final = found
         bits = found.bits
         asked = THRESHOLD
-        if final and found.whole:
+        if final:
             bits += found.at_end
-            asked = min(SLOPE * (size - FEW), WHOLE)
+        if final and found.whole:
+            asked = min(SLOPE * float(size - FEW), WHOLE)
             if not found.one:
                 asked = max(asked, 0.0)
         self.bits: Final = bits
@@ -124,14 +125,14 @@ def detect(data: bytes, other: bytes = b"", final: bool = True) -> Detection:
     if refused and final and not [one for one in weighed if one.bits >= one.asked]:
         return Detection(UNKNOWN, (), _candidates(weighed), CODES[refused], 0.0, refused)
     if not [one for one in weighed if one.bits >= one.asked]:
-        weighed.extend(_middle(data, other, [one.codec.name for one in weighed]))
+        weighed.extend(_middle(data, other, final, [one.codec.name for one in weighed]))
     if not weighed:
         return Detection(UNKNOWN, (), (), "no protocol fits")
     weighed.sort(key=_most_first)
     candidates = _candidates(weighed)
     best = _best(weighed)
     named = [one for one in weighed if one is not best]
-    equal = [name for name in best.found.equal]
+    equal = list(best.found.equal)
     for name in registry.names():
         if name != best.codec.name and name not in equal and best.codec.same_meaning(name, data):
             equal.append(name)
@@ -165,14 +166,14 @@ def _candidates(weighed: list[_Weighed]) -> tuple[Candidate, ...]:
     return tuple([one.candidate() for one in weighed])
 
 
-def _middle(data: bytes, other: bytes, known: list[str]) -> list[_Weighed]:
+def _middle(data: bytes, other: bytes, final: bool, known: list[str]) -> list[_Weighed]:
     """Codecs that can prove a message further on, where a stream was joined in its middle."""
     found: list[_Weighed] = []
     end = min(len(data), LOOKED_FOR)
     if end < 2 * FEW:
         return found
     for codec in registry.codecs():
-        if codec.name in known:
+        if codec.name in known or (codec.tunnelled and final):
             continue
         at = codec.resync(data, 1, end)
         if at >= end:

@@ -9,6 +9,7 @@ from typing import Final
 
 from librt.strings import BytesWriter, write_f32_be, write_f64_be, write_i64_be
 from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.background import CHANGE, MEETS, OTHER, prices, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
@@ -733,6 +734,7 @@ def _evidence(data: bytes) -> tuple[Evidence, int]:
                 era = -1
             if after > end:
                 settle = f"{after - end} more bytes"
+                bits += _cut_bits(data, at + 4, after, kind) + prices(data, at, 1) - 2.5
                 break
             gained = _body_bits(data, at + 4, length, kind) if _size_fits(kind, length) else -8.0
             if gained > 0:
@@ -749,7 +751,7 @@ def _evidence(data: bytes) -> tuple[Evidence, int]:
     reasons = _reasons(entries, messages, bodies)
     if whole:
         reasons.append("the last END is the end of the bytes")
-    return Evidence(bits, tuple(reasons), settle, (), whole, messages == 1, MEETS), era
+    return Evidence(bits, tuple(reasons), settle, (), whole, messages == 1, MEETS if whole else 0.0), era
 
 
 def _reasons(entries: int, messages: int, bodies: int) -> list[str]:
@@ -786,6 +788,24 @@ def _body_bits(data: bytes, start: i64, length: i64, kind: i64) -> float:
     if best < 0:
         return 0.0 if kind in (DATA, HEADER, SESSION_INFO) else -8.0  # deployed writers leave values out
     return best
+
+
+def _cut_bits(data: bytes, start: i64, after: i64, kind: i64) -> float:
+    """Bits of a body that the input cuts: a name, and a text or bytes that end where the body will."""
+    if kind != DATA and kind != HEADER and kind != SESSION_INFO:
+        return 0.0
+    cursor = Cursor(t.Buffer(data), start, len(data))
+    try:
+        cursor.skip(unzigzag(cursor.varint("a length")), "a name")
+        tag = cursor.u8("a tag")
+        if tag != 24 and tag != 17:
+            return 0.0
+        length = unzigzag(cursor.varint("a length"))
+    except DecodeError:
+        return 0.0
+    if length < 0 or length != after - cursor.pos:
+        return 0.0
+    return prices(data, start - 3, 3) + MEETS + CHANGE
 
 
 def _inner_bits(data: bytes, tape: Tape, kind: i64) -> float:

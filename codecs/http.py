@@ -289,6 +289,7 @@ class Http(Codec):
     """HTTP/1.1 and 1.0."""
 
     carries = carried.PROTOCOLS
+    tunnelled = True
     says_kind = True
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:

@@ -22,6 +22,7 @@ from typing import Final
 
 from librt.strings import BytesWriter, read_i16_be, read_i16_le, read_i32_be, read_i32_le, read_i64_le
 from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.background import MEETS, OTHER, prices, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
@@ -440,9 +441,10 @@ class Magline(Codec):
         ]
         if whole:
             reasons.append("the lengths lead to the end of the bytes")
-        return Evidence(
-            max(bits, 0.0), tuple(reasons), settle, (), whole, frames == 1, 4.0 if fixed else 4.0 + MEETS
-        )
+        at_end = 0.0
+        if whole:
+            at_end = 4.0 if fixed else 4.0 + MEETS
+        return Evidence(max(bits, 0.0), tuple(reasons), settle, (), whole, frames == 1, at_end)
 
     def kind(self, root: Node) -> str:
         """The command's name."""
@@ -900,15 +902,19 @@ def _old_evidence(data: bytes) -> Evidence:
             bits += 8.0
     if frames == 0:
         return NO_EVIDENCE
-    if not settle and at < end and frames < 16 and end - at >= OLD_HEAD:
-        bits -= 8.0  # the last frame led to no head
-    reasons = [f"{frames} head{'' if frames == 1 else 's'} with magic 0x7f, version {data[1]} and a command"]
     whole = at == end
+    if not settle and at < end and frames < 16 and end - at >= OLD_HEAD:
+        if (end - at) & 0xFFFF == 0 and not fixed:
+            whole = True  # the Go server writes 16 bits of a length
+        else:
+            bits -= 8.0  # the last frame led to no head
+    reasons = [f"{frames} head{'' if frames == 1 else 's'} with magic 0x7f, version {data[1]} and a command"]
     if whole:
         reasons.append("the lengths lead to the end of the bytes")
-    return Evidence(
-        max(bits, 0.0), tuple(reasons), settle, (), whole, frames == 1, 4.0 if fixed else 4.0 + MEETS
-    )
+    at_end = 0.0
+    if whole:
+        at_end = 4.0 if fixed else 4.0 + MEETS
+    return Evidence(max(bits, 0.0), tuple(reasons), settle, (), whole, frames == 1, at_end)
 
 
 def _fields(cursor: Cursor) -> list[_Field]:

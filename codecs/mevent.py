@@ -19,6 +19,7 @@ from typing import Final
 
 from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i64_be
 from mypy_extensions import i64
+
 from wirelens.codecs import hdf
 from wirelens.codecs import tape as t
 from wirelens.codecs.background import CHANGE, OTHER, prices, proved
@@ -953,7 +954,6 @@ def _evidence(data: bytes) -> Evidence:
     reasons: list[str] = []
     while cursor.pos < end and messages < 16:
         tape = Tape(buffer)
-        start = cursor.pos
         cut = False
         try:
             codec.decode(cursor, tape, True)
@@ -1064,7 +1064,7 @@ def _text_bits(data: bytes, span: tuple[int, int], size: int) -> float:
     if size <= 0:
         return 0.0
     end = span[1]
-    bits = prices(data, span[0], 4) - 3.0 + min(0.5 * size, CHANGE)
+    bits = prices(data, span[0], 4) - 3.0 + min(0.5 * float(size), CHANGE)
     if end < len(data) and data[end] < 0x20:
         bits += CHANGE
     return bits

@@ -14,9 +14,10 @@ from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.background import OTHER, proved
-from wirelens.codecs.codec import Evidence
+from wirelens.codecs.codec import NO_EVIDENCE, Evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
+from wirelens.codecs.hessian.decoder import TO_END, Tables, Values
 from wirelens.codecs.hessian.envelopes import VALUES, Messages
 from wirelens.codecs.tape import Buffer, Tape
 
@@ -42,8 +43,9 @@ UNUSUAL: Final = -3.0  # a longer form than a writer of the dialect takes
 SEVERAL: Final = -3.0  # several values at the top: a stream mostly has one
 ANOTHER: Final = -0.2  # each of these
 USELESS: Final = -20.0  # class definitions without any object
-ERROR: Final = -10.0
+ERROR: Final = -8.0
 CUT: Final = -3.0
+JUNK: Final = -6.0  # what follows a message or value is none
 
 _ROOTS: Final = (
     b"java.",
@@ -77,7 +79,9 @@ class _Weighing:
         self.data = data  # that the nodes at hand point into
         self.bits = 0.0
         self.seen: list[int] = [0] * 256  # how often each opcode was met
-        self.before: i64 = -99  # the opcode of the scalar before
+        self.before: i64 = -99  # the opcode of the scalar before, and how far it was from its own
+        self.step: i64 = 0
+        self.best = 0.0  # the most bits at the end of a message or of a value at the top
         self.objects: i64 = 0
         self.classes: i64 = 0
         self.names: i64 = 0
@@ -91,11 +95,11 @@ class _Weighing:
         self.last_text: i64 = -1  # the end of the last text or bytes, and the bits of its length
         self.last_bits = 0.0
 
-    def again(self, opcode: i64) -> i64:
+    def again(self, opcode: i64) -> float:
         """How often an opcode has been met, this time included."""
         count = self.seen[opcode] + 1
         self.seen[opcode] = count
-        return count
+        return float(count)
 
     def say_against(self, what: str) -> None:
         """Keep what speaks against the dialect, once."""
@@ -115,7 +119,13 @@ class _Weighing:
             self.head(data, start, end, byte, tape)
         limit = min(count, MOST_NODES)
         behind: i64 = 0
+        first: i64 = 2  # the next value at the top
+        values = words[t.WIDTH + t.HEAD] == VALUES
         while index < limit:
+            if values and index >= first:
+                if first > 2:
+                    self.best = max(self.best, self.bits)
+                first = words[index * t.WIDTH + t.NEXT]
             if behind and index >= behind:
                 self.data = data
                 behind = 0
@@ -126,6 +136,24 @@ class _Weighing:
                 self.last_text = -1
             index = self.node(tape, words, index)
         self.data = data
+
+    def packets(self, tape: Tape) -> None:
+        """A framing of packets: bytes at places that lengths foretell, less what empty ones cost."""
+        first: i64 = self.data[0]
+        opener = 1.0
+        if first == 0x80:
+            opener = 7.0
+        elif first & 0x7F == 5:
+            opener = 6.0
+        self.bits -= 4.0  # rare, beside plain values
+        count: i64 = 0
+        at: i64 = 2
+        while at < tape.next(1):
+            count += 1
+            self.bits += opener / float(count)
+            if tape.next(at) <= at + 3 and opener == 1.0:
+                self.bits += CONTROL
+            at = max(tape.next(at), at + 1)
 
     def head(self, data: bytes, start: i64, end: i64, byte: i64, tape: Tape) -> None:
         """What opens a message other than plain values."""
@@ -184,7 +212,11 @@ class _Weighing:
         k = self.again(opcode)
         if kind < t.DATE:
             # what goes on counting is cheap: it is no evidence that each of it opens something
-            counting = self.before - 4 <= opcode <= self.before + 4 and opcode != self.before
+            step = opcode - self.before
+            counting = -4 <= step <= 4 or step == self.step
+            if step == 0:
+                counting = False
+            self.step = step
             self.before = opcode
             if counting:
                 if odd:
@@ -193,7 +225,7 @@ class _Weighing:
         if kind == t.INT or kind == t.LONG:
             if 0x40 <= opcode < 0x80:
                 self.bits += LETTER / k
-            elif k == 1 and opcode < 0xF0:
+            elif k < 2.0 and opcode < 0xF0:
                 self.bits += 1.0
             if odd:
                 self.unusual()
@@ -233,7 +265,7 @@ class _Weighing:
             self.bits += UNUSUAL
             self.say_against("numbers in longer forms than a writer of the dialect takes")
 
-    def double(self, bits: i64, opcode: i64, k: i64) -> None:
+    def double(self, bits: i64, opcode: i64, k: float) -> None:
         """A double; of those that take their bytes as they are, most are neither huge nor tiny."""
         self.bits += LETTER / k
         if opcode == 0x44 or opcode == 0x6B:
@@ -243,7 +275,7 @@ class _Weighing:
             elif bits & 0xFFFFFFFFFF:
                 self.bits -= LETTER
 
-    def date(self, milliseconds: i64, k: i64) -> None:
+    def date(self, milliseconds: i64, k: float) -> None:
         """A date from 1970 to 2100 is likely."""
         if 0 <= milliseconds < 4_102_444_800_000:
             self.bits += 6.0 / k
@@ -251,7 +283,7 @@ class _Weighing:
             self.bits += 2.0 * CONTROL
 
     def container(
-        self, tape: Tape, words: "vec[i64]", index: i64, kind: i64, opcode: i64, k: i64
+        self, tape: Tape, words: "vec[i64]", index: i64, kind: i64, opcode: i64, k: float
     ) -> None:
         """A list or map: its opcode, its end, its count."""
         at = index * t.WIDTH
@@ -290,13 +322,12 @@ class _Weighing:
             return
         self.texts += 1
         name = head >> t.FIELD_SHIFT != 0
-        if head & t.SIMPLE:
-            gained = self.boundary(content, end)
-        else:
-            gained = self.mixed(content, end)
+        gained = self.boundary(content, end) if head & t.SIMPLE else self.mixed(content, end)
         if name and self.identifier(content, end, False):
             gained += NAME
             self.names += 1
+        if end >= len(data) and size >= 8:
+            gained += 2.0  # text to the end of what is there
         before = content - start
         length_bits = 4.0
         if before == 2:
@@ -304,11 +335,11 @@ class _Weighing:
         elif before >= 3:
             length_bits = 9.0
             gained += LETTER / self.again(data[start])
-        self.bits += gained / (1.0 + self.texts / 8.0) if gained > 0.0 else gained
+        self.bits += gained / (1.0 + float(self.texts) / 8.0) if gained > 0.0 else gained
         self.last_text = end
         self.last_bits = length_bits if size > 3 else 1.0
         if gained > 0.0:
-            self.last_bits += min(RUN, 0.6 * size)
+            self.last_bits += min(RUN, 0.6 * float(size))
 
     def boundary(self, content: i64, end: i64) -> float:
         """Bits of a length behind which the text of printable characters seems to end."""
@@ -358,8 +389,8 @@ class _Weighing:
                 at += 4
         if controls:
             self.say_against("control characters in a text")
-            return max(CONTROL * controls, 3.0 * BROKEN) + min(4.0 * wide, 16.0)
-        return min(1.0 + 2.0 * wide, 8.0)
+            return max(CONTROL * float(controls), 3.0 * BROKEN) + min(4.0 * float(wide), 16.0)
+        return min(1.0 + 2.0 * float(wide), 8.0)
 
     def identifier(self, content: i64, end: i64, dotted: bool) -> bool:
         """True for a Java name; with `dotted` of a class, arrays included."""
@@ -399,7 +430,7 @@ class _Weighing:
             if b"." in data[content:end]:
                 gained += NAME
         self.names += 1
-        self.bits += gained / (1.0 + self.names / 16.0)
+        self.bits += gained / (1.0 + float(self.names) / 16.0)
 
     def type(self, tape: Tape, index: i64) -> i64:
         """A type, as text or as a number; the index behind it."""
@@ -412,7 +443,7 @@ class _Weighing:
         elif tape.number(index) >= 0:
             self.resolved += 1
             self.bits += RESOLVED / self.again(0)
-        else:
+        elif behind < tape.size() or tape.end(index) < len(self.data):  # else it is cut
             self.bits += DANGLING
             self.say_against("a type number that is not defined")
         return max(behind, index + 1)
@@ -429,13 +460,13 @@ class _Weighing:
                     self.class_name(tape, at)
                     first = False
                     if tape.next(at) < behind:
-                        self.bits += CLASS_PARTS / self.classes
+                        self.bits += CLASS_PARTS / float(self.classes)
                 elif tape.number(at) < 0 or not self.identifier(tape.number(at), tape.end(at), False):
                     self.bits += CONTROL
                     self.say_against("a field with a name that is none")
                 else:
                     self.names += 1
-                    self.bits += NAME / (1.0 + self.names / 16.0)
+                    self.bits += NAME / (1.0 + float(self.names) / 16.0)
             at = max(tape.next(at), at + 1)
         return behind
 
@@ -452,7 +483,7 @@ class _Weighing:
             while at < tape.next(index):
                 chunks += 1
                 at += 1
-            self.bits += LETTER + 8.0 * min(chunks - 1, 3)
+            self.bits += LETTER + 8.0 * float(min(chunks - 1, 3))
             size = end - start
             head = 3
         self.bits += 2.0 / k
@@ -486,6 +517,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
     values: i64 = 0
     settle = ""
     failed = False
+    packets = False
     nodes: i64 = 0
     while cursor.pos < end and messages < MOST_MESSAGES and nodes < MOST_NODES:
         start = cursor.pos
@@ -494,48 +526,63 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
             Messages(dialect, cursor, tape, True).read()
         except DecodeError as error:
             if start == 0 and dialect == d.FINAL and start_of[0] < 0x90:
-                packets = Tape(buffer)
+                framed = Tape(buffer)
                 again = Cursor(buffer, 0, end)
-                if Messages(dialect, again, packets, True).packets():
+                if Messages(dialect, again, framed, True).packets():
                     cursor.pos = end
                     messages = 1
+                    packets = True
                     weighing.heads.append("packets")
-                    weighing.bits += LETTER
-                    weighing.message(packets, 0, end)
+                    weighing.packets(framed)
+                    weighing.message(framed, 0, end)
                     break
             failed = True
-            tape.close_all(min(cursor.pos, end))
             nodes += tape.size()
-            if error.needed:
-                missing = error.needed - len(data)
-                if missing > 0:
-                    settle = f"{missing} more byte{'' if missing == 1 else 's'}"
-                weighing.bits += CUT
-                weighing.message(tape, start, end)
-                if end < len(data) and size < SECOND_LOOK and (weighing.bits > CUT or tape.size() < 64):
-                    return _look(dialect, data, SECOND_LOOK)
-            else:
+            if not error.needed:
+                tape.close_all(min(cursor.pos, end))
                 weighing.message(tape, start, end)
                 weighing.bits += ERROR
                 weighing.say_against(f"offset {error.offset}: {error.text}")
+                break
+            if end < len(data) and size < SECOND_LOOK:
+                # a promising message, or one long text, is worth reading on
+                tape.close_all(end)
+                weighing.message(tape, start, end)
+                if weighing.bits > 0.0 or tape.size() < 64:
+                    return _look(dialect, data, SECOND_LOOK)
+                return NO_EVIDENCE
+            missing = error.needed - len(data)
+            if missing > 0:
+                settle = f"{missing} more byte{'' if missing == 1 else 's'}"
+            if dialect == d.FINAL and start_of[start] == 0x43:
+                tape = _as_values(buffer, start, end, tape)
+            tape.close_all(end)
+            weighing.message(tape, start, end)
             break
         nodes += tape.size()
         messages += 1
         values += _top(tape)
         weighing.message(tape, start, cursor.pos)
+        weighing.best = max(weighing.best, weighing.bits)
     if values > 1:
-        weighing.bits += SEVERAL + ANOTHER * (values - 2)
+        weighing.bits += SEVERAL + ANOTHER * float(values - 2)
+    junk = weighing.best + JUNK > weighing.bits
+    if junk:
+        weighing.bits = weighing.best + JUNK
+        weighing.say_against("what follows is no message")
     if weighing.classes and weighing.objects == 0 and not settle:
         weighing.bits += USELESS
         weighing.say_against("class definitions without an object")
     refused = ""
     if failed and len(data) <= size and (not settle or weighing.heads) and _is_2006(start_of):
         refused = "hessian-2006"
-    whole = not failed and cursor.pos == len(data)
-    at_end = 0.0
+    whole = not failed and not junk and cursor.pos == len(data)
+    at_end = CUT if settle else 0.0
     if whole:
         at_end = 2.0
-        if weighing.last_text == cursor.pos:
+        if packets:
+            pass
+        elif weighing.last_text == cursor.pos:
             at_end = weighing.last_bits
         elif weighing.longest >= 4:
             count = weighing.longest
@@ -548,6 +595,23 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
         weighing.bits -= 0.125 if dialect == d.DRAFT else 0.25  # spoken less often today
     one = messages == 1 and values <= 1
     return Evidence(weighing.bits, _reasons(weighing, whole), settle, (), whole, one, at_end, refused)
+
+
+def _as_values(buffer: Buffer, start: i64, end: i64, tape: Tape) -> Tape:
+    """What starts with C and is cut, read as class definitions; `tape` where it is none.
+
+    The decoder takes it for a call where nothing follows.
+    """
+    other = Tape(buffer)
+    other.open(t.head(t.STRUCT), start, 0)
+    other.open(VALUES, start, 0)
+    cursor = Cursor(buffer, start, end)
+    try:
+        Values(cursor, other, Tables(d.FINAL)).read(TO_END)
+    except DecodeError as error:
+        if error.needed:
+            return other
+    return tape
 
 
 def _is_2006(data: bytes) -> bool:
@@ -600,8 +664,7 @@ def _reasons(weighing: _Weighing, whole: bool) -> tuple[str, ...]:
         reasons.append(_several(weighing.texts, "text", "texts") + " of the length said")
     if whole:
         reasons.append("the bytes are used exactly")
-    for said in weighing.against[:3]:
-        reasons.append(f"against it: {said}")
+    reasons.extend([f"against it: {said}" for said in weighing.against[:3]])
     return tuple(reasons)
 
 
