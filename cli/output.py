@@ -165,8 +165,23 @@ class Output:
                 folder, name = os.path.split(os.path.realpath(self.target))
                 handle, self.unfinished = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
                 os.fchmod(handle, _mode(self.target))
+                self._clean_up_when_ended()
                 self.file = open(handle, "wb")  # noqa: SIM115
         return self.file
+
+    def _clean_up_when_ended(self) -> None:
+        """Let the unfinished file go when somebody ends the process."""
+        import signal
+
+        def end(number: int, _frame: object) -> None:
+            if self.unfinished is not None and os.path.exists(self.unfinished):
+                os.unlink(self.unfinished)
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL and _in_main_thread():
+                signal.signal(number, end)
 
     def line(self, line: Line) -> None:
         """A line of segments."""
@@ -224,6 +239,12 @@ class Output:
         self.process = subprocess.Popen(shlex.split(_pager()), stdin=subprocess.PIPE, env=environment)
         assert self.process.stdin is not None
         self.file = self.process.stdin
+
+
+def _in_main_thread() -> bool:
+    import threading
+
+    return threading.current_thread() is threading.main_thread()
 
 
 def _mode(path: str) -> int:

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -299,6 +300,18 @@ def test_interrupt_is_quiet() -> None:
                 status = running.wait(5)
         assert status == 130
         assert b"Traceback" not in running.stderr.read()
+
+
+def test_an_ended_process_leaves_no_file(tmp_path: Path) -> None:
+    with process("decode", "--as", "esnp-line", "-o", str(tmp_path / "out"), "-") as running:
+        assert running.stdin is not None
+        running.stdin.write(MESSAGE * 10_000)
+        running.stdin.flush()
+        while not os.listdir(tmp_path):
+            time.sleep(0.01)
+        running.terminate()
+        assert running.wait(60) == -signal.SIGTERM
+    assert os.listdir(tmp_path) == []
 
 
 def test_messages_come_when_they_are_complete() -> None:
