@@ -112,6 +112,7 @@ class Run:
 
         for item in self.inputs:
             self.say_form(item)
+            item.progress = not self.output.terminal
             if item.live:
                 self.output.live()
                 item.before_read = self.output.flush

@@ -72,6 +72,7 @@ def command(
             if not item.capture:
                 inputs.fail(f"{item.name}: not a capture ({item.form})")
                 continue
+            item.progress = True
             try:
                 rows, broken = conversations(item, protocol, selection)
             except InputError as error:

@@ -56,6 +56,7 @@ class Input:
         self.notes: list[str] = []
         self.live = False  # a pipe or a terminal, which another program may fill slowly
         self.chunks: Iterator[bytes] = iter(())
+        self.progress = False  # whether a progress bar would be in nobody's way
         self.before_read: Callable[[], None] | None = None
         self._ended = False
 

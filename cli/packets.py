@@ -91,7 +91,7 @@ class Capture:
 def progress(item: Input) -> Iterator[bytes]:
     """The chunks of an input, with a progress bar where the file is large and somebody watches."""
     size = item.size
-    if size < LARGE or item.gzipped or not sys.stderr.isatty() or sys.stdout.isatty():
+    if size < LARGE or item.gzipped or not item.progress or not sys.stderr.isatty():
         yield from item.chunks
         return
     from rich.console import Console
