@@ -422,8 +422,10 @@ class Bolt(Codec):
             byte: i64 = data[at]
             if byte == 1 or byte == 2:
                 size = _frame_size(data, at)
+                if size > 0 and _class_seen(data, at) == min(_class_length(data, at), NAME_CHECKED):
+                    return at
                 if size != 0:
-                    return at if size > 0 else end
+                    return end  # more bytes may prove it
             at += 1
         return end
 
@@ -666,10 +668,10 @@ def _class_length(data: bytes, at: i64) -> i64:
 
 
 def _class_seen(data: bytes, at: i64) -> i64:
-    """How many bytes of the class name of a good header are there."""
+    """How many bytes of the class name of a good header are there, of the first `NAME_CHECKED`."""
     place = at + data[at]
     start = place + 9 + (2 if data[place] == RESPONSE else 4) + (1 if data[at] == 2 else 0) + 8
-    return max(min(_class_length(data, at), len(data) - start), 0)
+    return max(min(_class_length(data, at), NAME_CHECKED, len(data) - start), 0)
 
 
 def _maps(data: bytes, at: i64) -> bool:

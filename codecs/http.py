@@ -833,8 +833,11 @@ class _Reader:
             best, dialect = self._try(dialects, content, first, last)
             if best is None:
                 return ""
+            size = self.tape.size()
             self._read_as(dialect, content, first, last, _BODY)
-            return best.text
+            if self.tape.size() > size + 2:
+                return best.text
+            self.tape.cut(size)
         self._bytes(None)
         return ""
 
