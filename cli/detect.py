@@ -195,7 +195,7 @@ def report(detection: Detection, size: int, output: Output, everything: bool) ->
             output.line(line)
         if not one.reasons:
             output.line(line)
-        if one.settle:
+        if one.settle and one.protocol != detection.protocol:
             output.line(
                 [(lay.PLAIN, " " * (widest + 11)), (lay.NOTE, f"to settle it: {lay.clean(one.settle)}")]
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+
 from wirelens import codecs
 from wirelens.codecs import conversations as module
 from wirelens.codecs.captures import Flow, Piece, Reader
