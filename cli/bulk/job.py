@@ -211,9 +211,9 @@ class Job:
             folder.make(self.run.path, "fragments")
             folder.write(plainly.dumps((0, self.fragments)), self.run.path, "fragments", f"{0:012d}.json")
         size = sum(each.length for each in self.ranges)
-        buckets = max(1, min(MOST_BUCKETS, size // BUCKET_BYTES + 1))
-        if buckets > 1:
-            buckets = max(buckets, 2 * parallel)
+        # Some for each core even where there is little, yet no crumbs.
+        buckets = max(size // BUCKET_BYTES, min(2 * parallel, size // (BUCKET_BYTES // 16)))
+        buckets = max(1, min(MOST_BUCKETS, buckets))
         names = [(each.number, each.name) for each in self.inputs]
         old = {number for number, entry in self.kept.items() if entry["pending"]}
         old |= {fragment[5] >> chunks.FILE_SHIFT for fragment in self.fragments}

