@@ -126,7 +126,6 @@ class Messages:
         start = cursor.pos
         size = tape.size()
         notes = tape.note_count()
-        buffers = len(tape.buffers)
         try:
             self._read(root_head, number)
             return
@@ -137,7 +136,6 @@ class Messages:
         cursor.pos = start
         tape.cut(size)
         tape.cut_notes(notes)
-        del tape.buffers[buffers:]
         self._restart(1)
         try:
             self._read(root_head, number)
@@ -318,14 +316,14 @@ class Messages:
         if cursor.end - start < 3 and not self.final:
             raise cursor.short(3, "a message or a packet")
         if data[start + 1 : start + 3] == b"\2\0":
-            first = self._attempt(root_head, number, True)
-            if first is None or (first.needed and not self.final):
-                if first is not None:
-                    raise first
+            error = self._attempt(root_head, number, True)
+            if error is None:
                 return
-            if self._attempt(root_head, number, False) is None:
-                return
-            self._message(root_head, number)
+            if error.needed and not self.final:
+                raise error
+            if self._attempt(root_head, number, False) is not None:
+                self._message(root_head, number)  # for its error
+            return
         self._packets(root_head, number, "3.2.1")
 
     def _attempt(self, root_head: i64, number: i64, message: bool) -> DecodeError | None:
@@ -335,6 +333,7 @@ class Messages:
         start = cursor.pos
         size = tape.size()
         notes = tape.note_count()
+        buffers = len(tape.buffers)
         try:
             if message:
                 self._message(root_head, number)
@@ -345,6 +344,7 @@ class Messages:
             cursor.pos = start
             tape.cut(size)
             tape.cut_notes(notes)
+            del tape.buffers[buffers:]
             self._restart()
             return error
 
@@ -573,54 +573,56 @@ class Messages:
         return size, more
 
     def _packets(self, root_head: i64, number: i64, framing: str) -> None:
-        """A sequence of packets. Their contents are put together in one buffer, which all of them share."""
+        """A sequence of packets.
+
+        Where any of them comes in several parts, the contents of all are put together in one buffer:
+        packets share classes and types, whose names must lie where the objects do.
+        """
         cursor = self.cursor
         tape = self.tape
         data = cursor.data
         start = cursor.pos
         self.packets_read = 0
-        parts: list[tuple[int, int, bool]] = []  # end, size, whether the packet goes on
-        pieces: list[bytes] = []
-        segments: list[tuple[int, int]] = []
-        total: i64 = 0
+        found: list[
+            list[tuple[int, int]]
+        ] = []  # of each packet its parts: where their contents start and end
+        ends: list[i64] = []  # of whole packets
         error: DecodeError | None = None
-        first = True
-        while cursor.pos < cursor.end:
-            if framing == "3.2.1" and data[cursor.pos] != 0x50 and data[cursor.pos] != 0x70:
-                break
+        more = False
+        while cursor.pos < cursor.end and error is None:
             at = cursor.pos
-            try:
-                size, more = self._part(framing, first)
-            except DecodeError as found:
-                cursor.pos = at
-                error = found
+            if framing == "3.2.1" and data[at] != 0x50 and data[at] != 0x70:
                 break
-            content = cursor.pos - size
-            if size:
-                segments.append((int(total), int(cursor.buffer.absolute(content))))
-                pieces.append(data[content : cursor.pos])
-            parts.append((int(cursor.pos), int(size), more))
-            total += size
-            first = not more
-        joined = Buffer(b"".join(pieces), cursor.buffer.base, segments)
-        tape.buffers.append(joined)
+            try:
+                if not more:
+                    found.append([])
+                size, more = self._part(framing, len(found[-1]) == 0)
+                if size or framing == "3.2.1" or framing == "4.0.66":
+                    found[-1].append((int(cursor.pos - size), int(cursor.pos)))
+                if not more:
+                    ends.append(cursor.pos)
+            except DecodeError as caught:
+                cursor.pos = at
+                error = caught
+        if error is None and more:
+            error = cursor.short(1, "the rest of a packet")
         root = tape.open(root_head, start, number)
         if self.dialect == d.FINAL and framing != "4.0.66":
             tape.set_form(root, _FRAMINGS[framing])
         packets = tape.open(_PACKETS, start, 0)
-        inner = Cursor(joined, 0, 0)
+        head = _PACKET
+        inner = Cursor(cursor.buffer, start, start)
+        if any(len(parts) != 1 for parts in found):
+            head |= t.EMBEDDED
+            inner = Cursor(_joined(cursor.buffer, found), 0, 0)
+            tape.buffers.append(inner.buffer)
         self.values = Values(inner, tape, self.tables)
         behind = start
-        sizes: list[i64] = []
-        for end, size, more in parts:
-            if size or framing not in ("4.0.0", "4.0.7"):
-                sizes.append(size)
-            if not more:
-                self._packet(inner, behind, end, sizes)
-                behind = end
-                sizes = []
-        if error is None and behind < cursor.pos:
-            error = cursor.short(1, "the rest of a packet")
+        for position, end in enumerate(ends):
+            packet = tape.open(head, behind, len(tape.buffers) - 1 if head & t.EMBEDDED else 0)
+            self._packet(packet, inner, found[position])
+            tape.close(packet, end)
+            behind = end
         if error is not None:
             raise error
         if cursor.pos == cursor.end and not self.final:
@@ -628,26 +630,30 @@ class Messages:
         tape.close(packets, cursor.pos)
         tape.close(root, cursor.pos)
 
-    def _packet(self, inner: Cursor, start: i64, end: i64, sizes: list[i64]) -> None:
-        """One packet's values, from the buffer of all packets."""
+    def _packet(self, packet: i64, inner: Cursor, parts: list[tuple[int, int]]) -> None:
+        """One packet's values, read from the input or from the buffer in which all packets are joined."""
         tape = self.tape
-        packet = tape.open(_PACKET | t.EMBEDDED, start, len(tape.buffers) - 1)
-        if len(sizes) != 1:
-            tape.set_form(packet, _PACKET_CHUNKS)
-        for size in sizes:
-            inner.end += size
-            if len(sizes) != 1:
-                tape.leaf(_CHUNK_SIZE, inner.pos, inner.pos, size)
+        if tape.head(packet) & t.EMBEDDED:
+            inner.end = inner.pos
+            for start, end in parts:
+                inner.end += end - start
+            if len(parts) != 1:
+                tape.set_form(packet, _PACKET_CHUNKS)
+                for start, end in parts:
+                    tape.leaf(_CHUNK_SIZE, inner.pos, inner.pos, end - start)
+        else:
+            inner.pos = parts[0][0]
+            inner.end = parts[0][1]
         items = tape.open(VALUES, inner.pos, 0)
         self.tables.clear_references()
         try:
             self.values.read(TO_END)
         except DecodeError as error:
+            # no more input can complete a packet whose length is known
             raise DecodeError(error.code, error.offset, error.text) from None
         if inner.pos < inner.end:
             raise inner.error("bad-value", inner.pos, "a packet holds more than values")
         tape.close(items, inner.pos)
-        tape.close(packet, end)
         self.packets_read += 1
 
     # --- envelopes --------------------------------------------------------------------------------------
@@ -757,6 +763,20 @@ class Messages:
         words = self.tape.words
         words[index * t.WIDTH + t.START] = start
         words[index * t.WIDTH + t.END] = end
+
+
+def _joined(buffer: Buffer, packets: list[list[tuple[int, int]]]) -> Buffer:
+    """The contents of all packets, one behind the other."""
+    pieces: list[bytes] = []
+    segments: list[tuple[int, int]] = []
+    total = 0
+    for parts in packets:
+        for start, end in parts:
+            if end > start:
+                segments.append((total, int(buffer.absolute(start))))
+                pieces.append(buffer.data[start:end])
+                total += end - start
+    return Buffer(b"".join(pieces), buffer.base, segments)
 
 
 def inflate(content: bytes) -> bytes | None:
