@@ -44,7 +44,7 @@ WHOLE: Final = 12.0  # bits asked of bytes that are all there is, and messages t
 FEW: Final = 8  # bytes of which nothing is asked if they are whole messages
 SLOPE: Final = 0.75  # bits asked more or less for each byte more or less than that
 MARGIN: Final = 7.0  # bits between two readings with different meanings
-LOOKED_FOR: Final = 1 << 14  # bytes in which a first message is looked for, in mid-stream
+LOOKED_FOR: Final = 1 << 12  # bytes in which a first message is looked for, in mid-stream
 MIDDLE: Final = 4.0  # bits that starting in mid-stream costs, beside the places tried
 
 
@@ -114,15 +114,19 @@ def detect(data: bytes, other: bytes = b"", final: bool = True) -> Detection:
         return Detection(UNKNOWN, (), (), "there are no bytes")
     weighed: list[_Weighed] = []
     refused = ""
+    instead: tuple[str, ...] = ()
     for codec in registry.codecs():
         found = codec.probe(data, other)
-        if found.refused:
+        if found.refused and final:
             refused = found.refused
+            instead = (codec.name, *found.equal)
         elif found.bits > 0 or found.whole:
             one = _Weighed(codec, found, len(data), final)
             if one.bits > 0 or one.bits >= one.asked:
                 weighed.append(one)
-    if refused and final and not [one for one in weighed if one.bits >= one.asked]:
+    if refused:
+        weighed = [one for one in weighed if one.codec.name not in instead]
+    if refused and not [one for one in weighed if one.bits >= one.asked]:
         return Detection(UNKNOWN, (), _candidates(weighed), CODES[refused], 0.0, refused)
     if not [one for one in weighed if one.bits >= one.asked]:
         weighed.extend(_middle(data, other, final, [one.codec.name for one in weighed]))
@@ -133,9 +137,10 @@ def detect(data: bytes, other: bytes = b"", final: bool = True) -> Detection:
     best = _best(weighed)
     named = [one for one in weighed if one is not best]
     equal = list(best.found.equal)
-    for name in registry.names():
-        if name != best.codec.name and name not in equal and best.codec.same_meaning(name, data):
-            equal.append(name)
+    if best.bits >= best.asked:
+        for name in registry.names():
+            if name != best.codec.name and name not in equal and best.codec.same_meaning(name, data):
+                equal.append(name)
     margin = best.bits
     rival = ""
     for one in named:

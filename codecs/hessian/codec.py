@@ -97,7 +97,7 @@ class Hessian(Codec):
                 except DecodeError as error:
                     if error.needed and end - at <= RESYNC_CUT:
                         return at
-                    spent += cursor.pos - at
+                    spent += end - at if error.needed else cursor.pos - at
             at += 1
         return end
 

@@ -14,7 +14,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.background import OTHER, proved
-from wirelens.codecs.codec import NO_EVIDENCE, Evidence
+from wirelens.codecs.codec import Evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.decoder import TO_END, Tables, Values
@@ -22,9 +22,12 @@ from wirelens.codecs.hessian.envelopes import VALUES, Messages
 from wirelens.codecs.tape import Buffer, Tape
 
 FIRST_LOOK: Final = 1 << 12  # bytes that are read first
-SECOND_LOOK: Final = 1 << 17  # bytes that are read where the first look ends inside a promising message
+SECOND_LOOK: Final = 1 << 17  # bytes that are read where the first look ends inside a message
+FEW_NODES: Final = 512  # for that
+PROMISING: Final = 14.0  # or bits for that, where it may read the message to its end
 MOST_NODES: Final = 4096  # of one message, that are weighed
 MOST_MESSAGES: Final = 8
+MOST_NUMBERS: Final = 16  # ints and longs that count
 RUN: Final = 8.0  # bits at most for text that goes on to the end of the input
 
 # Bits, each the lower bound of what the part costs under the background less what it costs a writer.
@@ -83,6 +86,7 @@ class _Weighing:
         self.step: i64 = 0
         self.best = 0.0  # the most bits at the end of a message or of a value at the top
         self.objects: i64 = 0
+        self.numbers: i64 = 0  # opcodes of ints and longs that counted
         self.classes: i64 = 0
         self.names: i64 = 0
         self.texts: i64 = 0
@@ -140,7 +144,7 @@ class _Weighing:
     def packets(self, tape: Tape) -> None:
         """A framing of packets: bytes at places that lengths foretell, less what empty ones cost."""
         first: i64 = self.data[0]
-        opener = 1.0
+        opener = 2.0
         if first == 0x80:
             opener = 7.0
         elif first & 0x7F == 5:
@@ -151,7 +155,7 @@ class _Weighing:
         while at < tape.next(1):
             count += 1
             self.bits += opener / float(count)
-            if tape.next(at) <= at + 3 and opener == 1.0:
+            if tape.next(at) <= at + 3 and opener == 2.0:
                 self.bits += CONTROL
             at = max(tape.next(at), at + 1)
 
@@ -169,6 +173,11 @@ class _Weighing:
             elif byte == 0x45:
                 self.bits += LETTER
                 self.heads.append("an envelope")
+            elif byte == 0x48:
+                self.bits += 2.0 * LETTER  # H, and m behind the headers
+                self.heads.append("the headers of a call")
+                if data[end - 1] == 0x7A:
+                    self.bits += LETTER
             return
         if byte == 0x48 and final:
             self.bits += CALL_HEAD
@@ -225,7 +234,8 @@ class _Weighing:
         if kind == t.INT or kind == t.LONG:
             if 0x40 <= opcode < 0x80:
                 self.bits += LETTER / k
-            elif k < 2.0 and opcode < 0xF0:
+            elif k < 2.0 and opcode < 0xF0 and self.numbers < MOST_NUMBERS:
+                self.numbers += 1
                 self.bits += 1.0
             if odd:
                 self.unusual()
@@ -296,7 +306,7 @@ class _Weighing:
                     self.longest = max(self.longest, tape.number(part))
                 part += 1
         last: i64 = self.data[end - 1] if end <= len(self.data) else 0
-        gained = 2.0
+        gained = 2.0 if end < len(self.data) else 1.0
         closed = last == 0x5A if self.dialect == d.FINAL else last == 0x7A
         letters = kind == t.MAP or opcode == 0x55 or opcode == 0x57 or self.dialect != d.FINAL
         if closed and letters and opcode != 0x76:
@@ -335,7 +345,9 @@ class _Weighing:
         elif before >= 3:
             length_bits = 9.0
             gained += LETTER / self.again(data[start])
-        self.bits += gained / (1.0 + float(self.texts) / 8.0) if gained > 0.0 else gained
+        # a row of texts with lengths before them is common: many are worth no more than a few
+        spread = 1.0 + float(self.texts) / 8.0
+        self.bits += gained / (spread * spread) if gained > 0.0 else gained
         self.last_text = end
         self.last_bits = length_bits if size > 3 else 1.0
         if gained > 0.0:
@@ -548,9 +560,9 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                 # a promising message, or one long text, is worth reading on
                 tape.close_all(end)
                 weighing.message(tape, start, end)
-                if weighing.bits > 0.0 or tape.size() < 64:
+                if tape.size() <= FEW_NODES or (weighing.bits >= PROMISING and len(data) <= SECOND_LOOK):
                     return _look(dialect, data, SECOND_LOOK)
-                return NO_EVIDENCE
+                break
             missing = error.needed - len(data)
             if missing > 0:
                 settle = f"{missing} more byte{'' if missing == 1 else 's'}"
@@ -574,8 +586,9 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
         weighing.bits += USELESS
         weighing.say_against("class definitions without an object")
     refused = ""
-    if failed and len(data) <= size and (not settle or weighing.heads) and _is_2006(start_of):
-        refused = "hessian-2006"
+    if dialect == d.DRAFT and failed and len(data) <= size and (not settle or weighing.heads):
+        if _is_2006(start_of):
+            refused = "hessian-2006"
     whole = not failed and not junk and cursor.pos == len(data)
     at_end = CUT if settle else 0.0
     if whole:
@@ -594,7 +607,8 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
     if dialect != d.FINAL:
         weighing.bits -= 0.125 if dialect == d.DRAFT else 0.25  # spoken less often today
     one = messages == 1 and values <= 1
-    return Evidence(weighing.bits, _reasons(weighing, whole), settle, (), whole, one, at_end, refused)
+    equal = (d.NAMES[d.V1], d.NAMES[d.FINAL]) if refused else ()
+    return Evidence(weighing.bits, _reasons(weighing, whole), settle, equal, whole, one, at_end, refused)
 
 
 def _as_values(buffer: Buffer, start: i64, end: i64, tape: Tape) -> Tape:
@@ -674,7 +688,12 @@ def _several(count: i64, one: str, many: str) -> str:
 
 def same_meaning(first: i64, second: i64, data: bytes) -> bool:
     """True where the bytes mean the same in two dialects, as far as they read."""
-    data = data[:SECOND_LOOK]
+    if len(data) > FIRST_LOOK and not _same_in(first, second, data[:FIRST_LOOK]):
+        return False
+    return _same_in(first, second, data[:SECOND_LOOK])
+
+
+def _same_in(first: i64, second: i64, data: bytes) -> bool:
     end: i64 = len(data)
     buffer = Buffer(data)
     one = Cursor(buffer, 0, end)
