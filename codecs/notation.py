@@ -7,20 +7,22 @@ recurses, so nesting is bounded by memory alone. The form itself is described in
 
 import json
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from json.encoder import encode_basestring
 from typing import Final
 
-from librt.strings import BytesWriter
+from librt.strings import BytesWriter, read_f64_le, write_i64_le
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.node import FIELDS, HINTS, TAGS, Json, Node, double_of, single_of, utf8, utf16_text
+from wirelens.codecs.node import FIELDS, HINTS, TAGS, Json, Node, single_of, utf8, utf16_text
+from wirelens.codecs.scan import json_ready
 from wirelens.codecs.tape import Buffer, Tape
 
 PLAIN_NAN: Final = 0x7FF8000000000000
 PLAIN_SINGLE_NAN: Final = 0x7FC00000
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+DAY: Final = 86_400_000  # milliseconds
 FIRST_MILLISECOND: Final = -62135596800000  # 0001-01-01T00:00:00.000Z
 LAST_MILLISECOND: Final = 253402300799999  # 9999-12-31T23:59:59.999Z
 
@@ -51,10 +53,16 @@ _FIELDS: Final = 4  # object: "field": value
 _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 
+_NO_KEYS: Final[list[bytes]] = []
+_NOTHING: Final = Buffer(b"")
+
+
 class _Frame:
     """A container being written."""
 
-    def __init__(self, mode: i64, until: i64, buffer: Buffer, closer: bytes, keys: list[bytes]) -> None:
+    def __init__(
+        self, mode: i64, until: i64, buffer: Buffer, closer: bytes, keys: list[bytes] = _NO_KEYS
+    ) -> None:
         self.mode: Final[i64] = mode
         self.until: Final[i64] = until
         self.buffer: Final = buffer
@@ -79,7 +87,9 @@ class Writer:
     def __init__(self, out: BytesWriter, plain: bool = False) -> None:
         self.out: Final = out
         self.plain: Final = plain
-        self.frames: list[_Frame] = []
+        self.frames: list[_Frame] = []  # around the one that is being written
+        self.frame = _Frame(_ITEMS, 0, _NOTHING, b"")
+        self.scratch: Final = BytesWriter()  # for the eight bytes of a double
 
     def write(self, tape: Tape, index: i64, buffer: Buffer) -> None:
         """Write the tree at `index`, whose offsets point into `buffer`."""
@@ -90,66 +100,70 @@ class Writer:
         classes: dict[int, _ClassKeys] = {}
         i = index
         end = tape.next(index)
+        frame = _Frame(_ITEMS, end, buffer, b"")
+        self.frame = frame
         while True:
-            while frames:
-                frame = frames[-1]
-                if i < frame.until:
-                    break
-                frames.pop()
+            while i >= frame.until:
+                if not frames:
+                    return
                 self._close(frame)
-            if i >= end:
-                return
+                frame = frames.pop()
+                self.frame = frame
             at = i * t.WIDTH
-            head = words[at]
-            if frames:
-                frame = frames[-1]
-                if head & t.HIDDEN != 0:
-                    if head >> t.FORM_SHIFT & t.FORM_MASK and frame.mode == _STRUCT:
-                        self._keep_hint(frame, tape, i)
-                    i = words[at + t.NEXT]
-                    continue
-                buffer = frame.buffer
-                if frame.mode == _KEYED and frame.count & 1 == 0:
-                    self._separate(frame)
+            head = words[at + t.HEAD]
+            mode = frame.mode
+            if head & t.HIDDEN != 0 and i != index:
+                if head >> t.FORM_SHIFT & t.FORM_MASK and mode == _STRUCT:
+                    self._keep_hint(frame, tape, i)
+                i = words[at + t.NEXT]
+                continue
+            buffer = frame.buffer
+            count = frame.count
+            frame.count = count + 1
+            if mode == _FIELDS:
+                out.write(b", ")
+                if count < len(frame.keys):
+                    out.write(frame.keys[count])
+            elif mode == _STRUCT:
+                if count:
+                    out.write(b", ")
+                out.write(FIELDS[head >> t.FIELD_SHIFT].key)
+                if head >> t.FORM_SHIFT & t.FORM_MASK and t.STRUCT < head & t.KIND_MASK < t.NULL:
+                    self._keep_hint(frame, tape, i)
+            elif mode == _ITEMS:
+                if count:
+                    out.write(b", ")
+            elif mode == _KEYED:
+                if count & 1 == 0:
+                    if count:
+                        out.write(b", ")
                     self._key(tape, i, buffer)
-                    frame.count += 1
                     i = words[at + t.NEXT]
                     continue
-                self._separate(frame)
-                if frame.mode == _STRUCT:
-                    out.write(FIELDS[head >> t.FIELD_SHIFT].key)
-                    if head >> t.FORM_SHIFT & t.FORM_MASK and t.STRUCT < head & t.KIND_MASK < t.NULL:
-                        self._keep_hint(frame, tape, i)
-                elif frame.mode == _FIELDS or frame.mode == _FIELD_PAIRS:
-                    if frame.count < len(frame.keys):
-                        out.write(frame.keys[frame.count])
-                frame.count += 1
+                out.write(b": ")
+            elif mode == _PAIRS and count & 1:
+                out.write(b", ")
+            else:
+                out.write(b"], [" if count else b"[")
+                if mode == _FIELD_PAIRS and count < len(frame.keys):
+                    out.write(frame.keys[count])
             kind = head & t.KIND_MASK
             if kind == t.OBJECT:
                 self._open_object(tape, i, buffer, classes)
+                frame = self.frame
                 i += 1
             elif kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP:
                 self._open(tape, i, buffer, head, kind)
+                frame = self.frame
                 i += 1
             else:
                 self._leaf(tape, i, buffer, head, kind)
                 i = words[at + t.NEXT]
 
-    def _separate(self, frame: _Frame) -> None:
-        """What stands before a member: a comma, and the brackets of pairs."""
-        out = self.out
-        mode = frame.mode
-        if mode == _PAIRS:
-            if frame.count & 1:
-                out.write(b", ")
-            else:
-                out.write(b"], [" if frame.count else b"[")
-        elif mode == _FIELD_PAIRS:
-            out.write(b"], [" if frame.count else b"[")
-        elif mode == _KEYED and frame.count & 1:
-            out.write(b": ")
-        elif frame.count or mode == _FIELDS:
-            out.write(b", ")
+    def _push(self, frame: _Frame) -> None:
+        """Go on with the members of `frame`."""
+        self.frames.append(self.frame)
+        self.frame = frame
 
     def _close(self, frame: _Frame) -> None:
         out = self.out
@@ -176,16 +190,16 @@ class Writer:
             buffer = tape.buffers[tape.number(index)]
         if kind == t.STRUCT:
             out.write(b"{")
-            frame = _Frame(_STRUCT, until, buffer, b"}", [])
+            frame = _Frame(_STRUCT, until, buffer, b"}")
             form = head >> t.FORM_SHIFT & t.FORM_MASK
             if form:
                 own = HINTS[form].json(Node(tape, index, buffer))
                 frame.hints = dict(own) if isinstance(own, dict) else {"": own}
-            self.frames.append(frame)
+            self._push(frame)
             return
         if kind == t.ARRAY:
             out.write(b"[")
-            self.frames.append(_Frame(_ITEMS, until, buffer, b"]", []))
+            self._push(_Frame(_ITEMS, until, buffer, b"]"))
             return
         tagged = False
         if not self.plain:
@@ -194,7 +208,7 @@ class Writer:
             if tagged:
                 out.write(b'"$list": ')
             out.write(b"[")
-            self.frames.append(_Frame(_ITEMS, until, buffer, b"]}" if tagged else b"]", []))
+            self._push(_Frame(_ITEMS, until, buffer, b"]}" if tagged else b"]"))
             return
         keyed = self._keyed(tape, index, buffer)
         if not keyed and not tagged and not self.plain:
@@ -204,9 +218,7 @@ class Writer:
             out.write(b'"$map": ')
         out.write(b"{" if keyed else b"[")
         closer = b"}" if keyed else b"]"
-        self.frames.append(
-            _Frame(_KEYED if keyed else _PAIRS, until, buffer, closer + b"}" if tagged else closer, [])
-        )
+        self._push(_Frame(_KEYED if keyed else _PAIRS, until, buffer, closer + b"}" if tagged else closer))
 
     def _open_tags(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64) -> bool:
         """Write the opening brace and `$type`, `$id`, `$wire` of a list or map that has any of them."""
@@ -259,7 +271,7 @@ class Writer:
                             if number >= 0
                             else Node(tape, i, buffer).content
                         )
-                        if content.startswith(b"$"):
+                        if len(content) and content[0] == 0x24:  # $
                             return False
                         if head & t.SIMPLE == 0 and _text_of(content, kind) is None:
                             return False
@@ -303,10 +315,10 @@ class Writer:
         until = tape.next(index)
         if keys.pairs:
             out.write(b', "$fields": [')
-            self.frames.append(_Frame(_FIELD_PAIRS, until, buffer, b"]}", keys.keys))
+            self._push(_Frame(_FIELD_PAIRS, until, buffer, b"]}", keys.keys))
         else:
             frame = _Frame(_FIELDS, until, buffer, b"}", keys.keys)
-            self.frames.append(frame)
+            self._push(frame)
 
     def _leaf(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64) -> None:
         """Write a node without members."""
@@ -412,7 +424,7 @@ class Writer:
     def _string(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64, number: i64) -> None:
         """Write a string, or its bytes where they are no text."""
         out = self.out
-        if head & t.SIMPLE or (number >= 0 and is_simple(buffer.data, number, tape.end(index))):
+        if head & t.SIMPLE or (number >= 0 and json_ready(buffer.data, number, tape.end(index))):
             out.append(0x22)
             out.write(buffer.data[number : tape.end(index)])
             out.append(0x22)
@@ -455,7 +467,10 @@ class Writer:
             out.write(str(int(number) & 0xFFFFFFFFFFFFFFFF).encode())
         elif kind == t.DOUBLE:
             special = not_finite(number)
-            out.write(repr(double_of(number)).encode() if special is None else quoted(special))
+            if special is None:
+                self._double(number)
+            else:
+                out.write(quoted(special))
         elif kind == t.FLOAT32:
             value = single_of(number)
             if number & 0x7F800000 == 0x7F800000:
@@ -470,11 +485,39 @@ class Writer:
             out.append(0x22)
         elif kind == t.DATE:
             if FIRST_MILLISECOND <= number <= LAST_MILLISECOND:
-                out.write(b'"' + date_text(number).encode() + b'"')
+                out.append(0x22)
+                write_date(out, number)
+                out.append(0x22)
             else:
                 write_int(out, number)
         else:
             write_int(out, number)
+
+    def _double(self, bits: i64) -> None:
+        """Write the shortest decimal that reads back as a finite double, as Python has it."""
+        out = self.out
+        scratch = self.scratch
+        scratch.truncate(0)
+        write_i64_le(scratch, bits)
+        value = read_f64_le(scratch.getvalue(), 0)
+        if -1e12 < value < 1e12 and value != 0.0:
+            # no other decimal of at most 15 digits is the same double
+            thousandths = i64(value * 1000.0 + (0.5 if value > 0.0 else -0.5))
+            if float(thousandths) / 1000.0 == value:
+                if thousandths < 0:
+                    out.append(0x2D)
+                    thousandths = -thousandths
+                write_int(out, thousandths // 1000)
+                out.append(0x2E)
+                rest = thousandths % 1000
+                if rest % 100 == 0:
+                    out.append(48 + rest // 100)
+                elif rest % 10 == 0:
+                    _write_two(out, rest // 10)
+                else:
+                    out.write(_PADDED[rest])
+                return
+        out.write(repr(value).encode())
 
 
 def fits32(number: i64) -> bool:
@@ -533,7 +576,29 @@ def _type_json(tape: Tape, index: i64, buffer: Buffer) -> bytes:
     return b'{"$raw": "' + content.hex().encode() + b'"}' if text is None else quoted(text)
 
 
+# Classes by the bytes of their definitions: a stream says the same ones in each message.
+_known_classes: Final[dict[bytes, _ClassKeys]] = {}
+_KNOWN_CLASSES: Final = 1024
+
+
 def _class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
+    end = tape.next(index)
+    i = index + 1
+    while i < end:
+        if tape.kind(i) == t.STRING16 and tape.head(i) & t.SIMPLE == 0:
+            return _read_class_keys(tape, index, buffer)
+        i += 1
+    definition = buffer.data[tape.start(index) : tape.end(index)]
+    keys = _known_classes.get(definition)
+    if keys is None:
+        if len(_known_classes) >= _KNOWN_CLASSES:
+            _known_classes.clear()
+        keys = _read_class_keys(tape, index, buffer)
+        _known_classes[definition] = keys
+    return keys
+
+
+def _read_class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
     name = b'""'
     texts: list[bytes] = []
     plain = True
@@ -565,28 +630,66 @@ def _class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
     return _ClassKeys(name, [text + b": " for text in texts], False)
 
 
+_PLAIN: Final[list[bytes]] = [b"%d" % number for number in range(1000)]
+_PADDED: Final[list[bytes]] = [b"%03d" % number for number in range(1000)]
+
+
 def write_int(out: BytesWriter, number: i64) -> None:
     """Write a decimal integer."""
-    if number < 0 or number >= 1_000_000_000_000:
+    if number < 0 or number >= 1_000_000_000_000_000:
         out.write(str(number).encode())
         return
-    power: i64 = 1
-    while number >= power * 10:
-        power *= 10
-    while power > 0:
-        out.append(48 + number // power % 10)
-        power //= 10
+    if number < 1000:
+        out.write(_PLAIN[number])
+        return
+    power: i64 = 1000
+    while number >= power * 1000:
+        power *= 1000
+    out.write(_PLAIN[number // power])
+    while power > 1:
+        number %= power
+        power //= 1000
+        out.write(_PADDED[number // power])
 
 
-def is_simple(data: bytes, start: i64, end: i64) -> bool:
-    """True for printable ASCII without what JSON escapes."""
-    at = start
-    while at < end:
-        byte: i64 = data[at]
-        if byte < 0x20 or byte > 0x7E or byte == 0x22 or byte == 0x5C:
-            return False
-        at += 1
-    return True
+def write_date(out: BytesWriter, milliseconds: i64) -> None:
+    """Write the ISO 8601 text of `date_text`."""
+    days = milliseconds // DAY
+    rest = milliseconds % DAY
+    # years from March on, in cycles of 400 years: the leap day comes last
+    days += 719468
+    cycle = days // 146097
+    day = days % 146097
+    year = (day - day // 1460 + day // 36524 - day // 146096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    month = (5 * day + 2) // 153
+    day -= (153 * month + 2) // 5
+    year += 400 * cycle
+    if month < 10:
+        month += 3
+    else:
+        month -= 9
+        year += 1
+    out.append(48 + year // 1000)
+    out.write(_PADDED[year % 1000])
+    out.append(0x2D)
+    _write_two(out, month)
+    out.append(0x2D)
+    _write_two(out, day + 1)
+    out.append(0x54)
+    _write_two(out, rest // 3_600_000)
+    out.append(0x3A)
+    _write_two(out, rest // 60_000 % 60)
+    out.append(0x3A)
+    _write_two(out, rest // 1000 % 60)
+    out.append(0x2E)
+    out.write(_PADDED[rest % 1000])
+    out.append(0x5A)
+
+
+def _write_two(out: BytesWriter, number: i64) -> None:
+    out.append(48 + number // 10)
+    out.append(48 + number % 10)
 
 
 def quoted(text: str) -> bytes:
@@ -610,10 +713,12 @@ def fault_json(code: str, offset: int, text: str) -> bytes:
 
 
 def date_text(milliseconds: int) -> str:
-    """ISO 8601 in UTC of milliseconds since 1970, in years 1 to 9999."""
-    moment = EPOCH + timedelta(milliseconds=milliseconds)
-    # isoformat, not strftime: that does not pad years below 1000 on every platform
-    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    """ISO 8601 in UTC of milliseconds since 1970. Raises OverflowError outside the years 1 to 9999."""
+    if not FIRST_MILLISECOND <= milliseconds <= LAST_MILLISECOND:
+        raise OverflowError(f"{milliseconds} milliseconds are outside the years 1 to 9999")
+    out = BytesWriter()
+    write_date(out, milliseconds)
+    return out.getvalue().decode()
 
 
 def tree_json(tape: Tape, plain: bool = False) -> bytes:

@@ -1,0 +1,154 @@
+"""Two contenders in turn: A B A B …, so that what slows the machine for a while slows both.
+
+Each has a process of its own and is warmed up before the first turn; the ratio is taken pair by pair, and its
+median is what counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+Command = Sequence[str | Path]
+
+
+class ContenderError(RuntimeError):
+    """A contender that did not come to its end; the text is the last that it said."""
+
+
+class Contender:
+    """A process that runs a pass for each line it is given, and says how long that took."""
+
+    def __init__(self, command: Command, env: dict[str, str] | None = None, cwd: Path | None = None) -> None:
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115, closed in __exit__
+        self._process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+        )
+        self.messages = 0
+        self.bytes = 0
+
+    def __enter__(self) -> Contender:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._errors.close()
+
+    def ready(self) -> None:
+        """Wait until it is warmed up."""
+        said = json.loads(self._line())
+        self.messages = said["messages"]
+        self.bytes = said["bytes"]
+
+    def seconds(self) -> float:
+        """Run one pass."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return float(self._line())
+
+    def rate(self) -> float:
+        """Run one pass; messages a second."""
+        return self.messages / self.seconds()
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self._process.wait()
+            self._errors.seek(0)
+            said = self._errors.read().strip().splitlines()
+            raise ContenderError(said[-1] if said else f"ended with status {self._process.returncode}")
+        return line
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Figures of the two sides, pair by pair."""
+
+    ours: list[float]
+    theirs: list[float]
+
+    @property
+    def ratios(self) -> list[float]:
+        return [a / b for a, b in zip(self.ours, self.theirs, strict=True)]
+
+    @property
+    def ratio(self) -> float:
+        """The median of the pairs' ratios, ours to theirs."""
+        return statistics.median(self.ratios)
+
+    @property
+    def our_median(self) -> float:
+        return statistics.median(self.ours)
+
+    @property
+    def their_median(self) -> float:
+        return statistics.median(self.theirs)
+
+
+def alternate(ours: Callable[[], float], theirs: Callable[[], float], pairs: int) -> Pairs:
+    """Take `pairs` figures of each side, in turn."""
+    first: list[float] = []
+    second: list[float] = []
+    for _ in range(pairs):
+        first.append(ours())
+        second.append(theirs())
+    return Pairs(first, second)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A command that ran to its end: seconds, peak memory of its process in bytes, bytes it printed."""
+
+    seconds: float
+    peak: int
+    printed: int
+
+
+def run(command: Command, source: Path | None = None, env: dict[str, str] | None = None) -> Finished:
+    """Run a command to its end, its output read through a pipe and thrown away.
+
+    Raises ContenderError where its exit status is not 0.
+    """
+    with tempfile.TemporaryFile("w+") as errors, open(source or os.devnull, "rb") as standard_input:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=standard_input,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={**os.environ, **(env or {})},
+        )
+        assert process.stdout is not None
+        printed = 0
+        while chunk := os.read(process.stdout.fileno(), 1 << 20):
+            printed += len(chunk)
+        process.stdout.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        unit = 1 if sys.platform == "darwin" else 1024
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            said = errors.read().strip().splitlines()
+            raise ContenderError(said[-1] if said else f"ended with status {process.returncode}")
+    return Finished(seconds, usage.ru_maxrss * unit, printed)
