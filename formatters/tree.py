@@ -166,7 +166,11 @@ class Walk:
                 if node.kind == t.STRUCT and frame.node.kind == t.ARRAY:
                     yield from self.entry(line, node, name, below, stack)
                     continue
-                if name:
+                pair = self.pair(frame, node)
+                if pair is not None:
+                    line.extend(self.key(pair[0]))
+                    node = pair[1]
+                elif name:
                     line.append((lay.NAME, name))
                     line.append((lay.PLAIN, ": "))
             if node.kind in CONTAINERS:
@@ -196,6 +200,20 @@ class Walk:
         else:
             self.leaf(frame.line, node)
         return frame
+
+    def pair(self, frame: _Open, node: Node) -> tuple[Node, Node] | None:
+        """Name and value of an item that is a pair [name, value], as headers are; None for any other."""
+        if node.kind != t.ARRAY or frame.node.kind != t.ARRAY:
+            return None
+        found: list[Node] = []
+        for part in node.parts():
+            if not part.hidden:
+                found.append(part)
+                if len(found) > 2:
+                    return None
+        if len(found) != 2 or found[0].kind not in (t.TEXT, t.STRING, t.STRING16):
+            return None
+        return found[0], found[1]
 
     def folded(self, root: Node) -> Node:
         """The node whose children stand right below the headline: wrappers of one member are left out."""
@@ -275,7 +293,7 @@ class Walk:
 
     def key(self, node: Node) -> Line:
         """A map's scalar key, with its colon."""
-        text = node.text if node.kind in (t.STRING, t.STRING16) else None
+        text = node.text if node.kind in (t.TEXT, t.STRING, t.STRING16) else None
         line: Line
         if text is None:
             line = self.value(node, 40)

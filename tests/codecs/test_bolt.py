@@ -191,8 +191,8 @@ def test_a_response_that_is_an_error() -> None:
 
 
 def test_an_exception_is_said_with_its_message() -> None:
-    thrown = {"$class": "com.x.Refused", "detailMessage": "sold out", "cause": None, "stackTrace": []}
-    answer = {"$class": RESPONSE_CLASS, "isError": False, "errorMsg": None, "appResponse": thrown}
+    thrown: Any = {"$class": "com.x.Refused", "detailMessage": "sold out", "cause": None, "stackTrace": []}
+    answer: Any = {"$class": RESPONSE_CLASS, "isError": False, "errorMsg": None, "appResponse": thrown}
     data = codecs.encode({"status": "SUCCESS", "id": 5, "content": {"values": [answer]}}, "bolt")
     assert one(data, "bolt").summary == "bolt resp #5 ok com.x.Refused: sold out"
 

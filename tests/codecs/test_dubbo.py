@@ -168,7 +168,7 @@ def test_kinds_and_exchanges() -> None:
         assert codec.exchange(root) == (role, "7" if role else "")
 
 
-def annotations(data: bytes) -> dict[str, str]:
+def annotated(data: bytes) -> dict[str, str]:
     root = one(data, "dubbo").root
     assert root is not None
     codec = registry.get("dubbo")
@@ -184,7 +184,7 @@ def annotations(data: bytes) -> dict[str, str]:
 
 
 def test_declared_types_stand_beside_arguments() -> None:
-    said = annotations(request(b"\x91", b"\x03abc", b"N", types="JLjava/lang/String;[[Lcom/x/A;"))
+    said = annotated(request(b"\x91", b"\x03abc", b"N", types="JLjava/lang/String;[[Lcom/x/A;"))
     assert said["body.parameter_types"] == "long, java.lang.String, com.x.A[][]"
     assert said["body.arguments[0]"] == "long"
     assert said["body.arguments[1]"] == "java.lang.String"
@@ -199,7 +199,7 @@ def test_a_generic_call_shows_the_method_that_is_meant() -> None:
     assert one(data, "dubbo").summary == (
         "dubbo req #7 com.x.OrderService.create(Order, long) v1.0 generic"
     )
-    assert annotations(data)["body.method"] == "a generic call of create(Order, long)"
+    assert annotated(data)["body.method"] == "a generic call of create(Order, long)"
 
 
 @pytest.mark.parametrize(
