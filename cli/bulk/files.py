@@ -193,6 +193,13 @@ class Folder:
         path = self.at(*parts)
         kind = self.system.get_file_info(path).type
         if kind == FileType.Directory:
-            self.system.delete_dir(path)
+            for last in (False, False, True):
+                try:
+                    self.system.delete_dir(path)
+                    return
+                except OSError:
+                    if last:
+                        raise
+                    time.sleep(0.2)  # somebody still writes in it
         elif kind != FileType.NotFound:
             self.system.delete_file(path)

@@ -225,6 +225,8 @@ class PartWriter:
         # Its own name for each try of a task: only files that the winning try reported are moved into place.
         name = f"{self._stem}-{len(self.files):03d}-{uuid.uuid4().hex[:8]}.{suffix}"
         parts = (*self._parts, name)
+        if not self._folder.exists(self._parts[0].removesuffix("/stage"), "run.json"):
+            raise OSError("the run that this task is of has ended")  # and its folder must not come back
         self._folder.make(*self._parts)
         self._path = "/".join(parts)
         self._stream = self._folder.system.open_output_stream(self._folder.at(*parts), compression=None)

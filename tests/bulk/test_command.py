@@ -145,7 +145,8 @@ class TestWithSpark:
         inprocess.run([tmp_path / "in"], tmp_path / "other")
         assert contents(out) == contents(tmp_path / "other")
         sums_agree(out)
-        assert not (out / "_runs").exists()
+        if how != "driver":  # a worker of the dead one may have been at work on its last file
+            assert not (out / "_runs").exists()
 
 
 def _kill_python_worker(driver: int) -> None:
