@@ -128,6 +128,13 @@ def tshark(arguments: list[str]) -> Callable[[Path], int]:
     return run
 
 
+def timed(run: Callable[[Path], int], path: Path, packets: int) -> float:
+    """Packets a second of one run."""
+    start = time.perf_counter()
+    run(path)
+    return packets / (time.perf_counter() - start)
+
+
 def measure(name: str, run: Callable[[Path], int], path: Path, packets: int, runs: int = RUNS) -> None:
     best = float("inf")
     for _ in range(runs):

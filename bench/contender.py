@@ -120,7 +120,19 @@ def _python_hessian() -> Callable[[bytes], Any]:
     return read
 
 
+def detection(messages: list[bytes], protocol: str) -> Pass:
+    """What each message speaks; a protocol is not told."""
+    from wirelens.codecs import detect
+
+    def run() -> None:
+        for message in messages:
+            detect(message)
+
+    return run
+
+
 TASKS = {
+    "detect": detection,
     "tree": tree,
     "text": text,
     "back": back,

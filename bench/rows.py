@@ -1,0 +1,471 @@
+"""The rows of the suite: what is measured beside what, and what it is to reach."""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from bench import bulk, captures, corpus
+from bench.duel import Contender, Pairs, alternate, run
+from bench.peers import Peers
+
+MB = 1_000_000
+
+
+class MissingError(RuntimeError):
+    """What a row needs is not there."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured, and where."""
+
+    peers: Peers
+    folder: Path  # for files that are made
+    pairs: int = 15
+    warm_up: float = 2.0  # seconds of each side
+    messages: int = 20_000
+    capture: int = 200 * MB
+    large_capture: int = 1000 * MB
+    large_message: int = 100 * MB
+    starts: int = 25
+
+    @staticmethod
+    def quick(peers: Peers, folder: Path) -> Settings:
+        """Small sizes, to see that all runs; the figures say little."""
+        return Settings(peers, folder, 3, 0.2, 500, MB, 4 * MB, MB, 3)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a row came to.
+
+    `judged` is the figure that is compared with the reach: a ratio, or ours alone. `spread` holds the
+    quartiles of a ratio. `note` says what a reader should know beside.
+    """
+
+    ours: str
+    theirs: str
+    judged: float
+    spread: tuple[float, float] | None = None
+    note: str = ""
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measure, what it is compared with, and its reach: at least so much, or at most, or none."""
+
+    name: str
+    measure: str
+    peer: str
+    reach: float | None
+    run: Callable[[Settings], Outcome]
+    at_most: bool = False
+    unit: str = " ×"
+    long: bool = False
+
+    @property
+    def wanted(self) -> str:
+        """The reach as text."""
+        if self.reach is None:
+            return ""
+        return f"{'≤' if self.at_most else '≥'} {self.reach:g}{self.unit}"
+
+    def reached(self, outcome: Outcome) -> bool | None:
+        """Whether the outcome is what was to be reached; None where nothing was."""
+        if self.reach is None:
+            return None
+        return outcome.judged <= self.reach if self.at_most else outcome.judged >= self.reach
+
+
+# ---- contenders
+
+
+def python(task: str, protocol: str, settings: Settings, pure: bool = False) -> Contender:
+    """A task of contender.py, with wirelens as it is installed, or its interpreted form."""
+    path = [str(settings.peers.python)]
+    if pure:
+        path.insert(0, str(interpreted(settings)))
+    command = [sys.executable, "-m", "bench.contender", task, file_of(protocol, settings), protocol]
+    command.append(str(settings.warm_up))
+    return Contender(command, {"PYTHONPATH": ":".join(path)}, corpus.ROOT)
+
+
+def javascript(task: str, protocol: str, settings: Settings) -> Contender:
+    """A task of contender.js."""
+    script = Path(__file__).with_name("contender.js")
+    path = file_of(protocol, settings)
+    return Contender(
+        ["node", script, settings.peers.modules, f"{task}-{protocol}", path, str(settings.warm_up)]
+    )
+
+
+def interpreted(settings: Settings) -> Path:
+    """A folder from which the sources themselves are imported, whatever is installed."""
+    sys.path.insert(0, str(corpus.ROOT))
+    from setup import stage
+
+    folder = settings.folder / "interpreted"
+    stage(folder)
+    return folder
+
+
+def file_of(protocol: str, settings: Settings) -> Path:
+    """The file of a protocol's messages, made when it is first asked for."""
+    path = settings.folder / f"{protocol}.messages"
+    if not path.exists():
+        path.write_bytes(corpus.join(corpus.load(protocol, settings.messages).messages))
+    return path
+
+
+def need(name: str, settings: Settings) -> None:
+    """Raise MissingError where a peer is not there."""
+    lack = settings.peers.lacks(name)
+    if lack:
+        raise MissingError(lack)
+
+
+def duel(ours: Contender, theirs: Contender, settings: Settings) -> Outcome:
+    """Messages a second of both, in turn."""
+    with ours, theirs:
+        ours.ready()
+        theirs.ready()
+        pairs = alternate(ours.rate, theirs.rate, settings.pairs)
+        size = ours.bytes / ours.messages
+    return Outcome(
+        f"{pairs.our_median:,.0f}/s, {pairs.our_median * size / MB:,.0f} MB/s",
+        f"{pairs.their_median:,.0f}/s",
+        pairs.ratio,
+        quartiles(pairs),
+        figures={"ours": pairs.our_median, "theirs": pairs.their_median, "bytes_each": size},
+    )
+
+
+def quartiles(pairs: Pairs) -> tuple[float, float]:
+    if len(pairs.ratios) < 2:
+        return pairs.ratio, pairs.ratio
+    low, _, high = statistics.quantiles(pairs.ratios, n=4, method="inclusive")
+    return low, high
+
+
+# ---- decoding and encoding
+
+
+def against_javascript(task: str, their_task: str, protocol: str, settings: Settings) -> Outcome:
+    need("sofa-hessian-node" if protocol == "hessian2-draft" else "hessian.js", settings)
+    return duel(python(task, protocol, settings), javascript(their_task, protocol, settings), settings)
+
+
+def against_python(task: str, their_task: str, settings: Settings) -> Outcome:
+    need("python-hessian", settings)
+    ours = python(task, "hessian2", settings)
+    theirs = python(their_task, "hessian2", settings)
+    return duel(ours, theirs, settings)
+
+
+def against_interpreted(protocol: str, settings: Settings) -> Outcome:
+    if not is_compiled():
+        raise MissingError("wirelens is not compiled here")
+    ours = python("stream", protocol, settings)
+    return duel(ours, python("stream", protocol, settings, pure=True), settings)
+
+
+def is_compiled() -> bool:
+    """Whether the wirelens that is installed is compiled."""
+    import wirelens.codecs.tape
+
+    return not str(wirelens.codecs.tape.__file__).endswith(".py")
+
+
+# ---- commands
+
+
+def wirelens(*arguments: str | Path) -> list[str | Path]:
+    """A command line that runs wirelens as a user does."""
+    script = Path(sys.executable).with_name("wirelens")
+    if script.exists():
+        return [script, *arguments]
+    return [sys.executable, "-c", "from wirelens.cli.main import main; main()", *arguments]
+
+
+def start(arguments: list[str], settings: Settings) -> Outcome:
+    """Seconds of a whole command and of Python that imports click, in turn."""
+    if arguments[0] == "decode":
+        path = settings.folder / "small.hex"
+        path.write_text(corpus.load("esnp-line", 1).messages[0].hex() + "\n")
+        arguments = [*arguments, str(path)]
+    ours = partial(seconds, wirelens(*arguments))
+    theirs = partial(seconds, [sys.executable, "-c", "import click"])
+    for _ in range(2):
+        ours()
+        theirs()
+    pairs = alternate(ours, theirs, settings.starts)
+    return Outcome(
+        f"{pairs.our_median * 1000:.0f} ms",
+        f"{pairs.their_median * 1000:.0f} ms",
+        pairs.ratio,
+        quartiles(pairs),
+        figures={"ours": pairs.our_median, "theirs": pairs.their_median},
+    )
+
+
+def seconds(command: list[str | Path]) -> float:
+    return run(command).seconds
+
+
+def capture_of(size: int, settings: Settings) -> tuple[Path, int]:
+    """A capture of Dubbo traffic of about so many bytes, and its packets."""
+    path = settings.folder / f"dubbo-{size}.pcap"
+    count = settings.folder / f"dubbo-{size}.count"
+    if not path.exists():
+        packets = 0
+        with path.open("wb") as file:
+            file.write(struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
+            for record in bulk.records(size):
+                file.write(record)
+                packets += 1
+        count.write_text(str(packets))
+    return path, int(count.read_text())
+
+
+def capture_to_messages(settings: Settings) -> Outcome:
+    need("tshark", settings)
+    path, packets = capture_of(settings.capture, settings)
+    ours = packets / run(wirelens("decode", "--format", "jsonl", path)).seconds
+    theirs = packets / run(["tshark", "-n", "-r", path, "-T", "ek"]).seconds
+    again = packets / run(wirelens("decode", "--format", "jsonl", path)).seconds
+    mean = (ours + again) / 2
+    return Outcome(
+        f"{mean:,.0f} packets/s, {mean / packets * path.stat().st_size / MB:,.1f} MB/s",
+        f"{theirs:,.0f} packets/s",
+        mean / theirs,
+        note=f"{packets:,} packets, whole commands: ours before and behind theirs",
+        figures={"ours": mean, "theirs": theirs, "packets": packets},
+    )
+
+
+def capture_layer(layer: str, settings: Settings) -> Outcome:
+    """Packets a second of a layer of reading captures, beside TShark's table of conversations."""
+    need("tshark", settings)
+    path, packets = capture_of(settings.capture, settings)
+    work = {"reading": captures.read, "streams": captures.whole}[layer]
+    conversations = captures.tshark(["-q", "-z", "conv,tcp"])
+    ours = partial(captures.timed, work, path, packets)
+    theirs = partial(captures.timed, conversations, path, packets)
+    pairs = alternate(ours, theirs, 1)
+    speed = pairs.our_median / packets * path.stat().st_size / MB
+    return Outcome(
+        f"{pairs.our_median:,.0f} packets/s, {speed:,.0f} MB/s",
+        f"{pairs.their_median:,.0f} packets/s",
+        pairs.ratio,
+        figures={"ours": pairs.our_median, "theirs": pairs.their_median},
+    )
+
+
+# ---- memory
+
+
+def memory_of_capture(settings: Settings) -> Outcome:
+    path, packets = capture_of(settings.large_capture, settings)
+    done = run(wirelens("decode", "--format", "jsonl", path))
+    size = path.stat().st_size
+    path.unlink()
+    return Outcome(
+        f"{done.peak / MB:,.0f} MB",
+        "",
+        done.peak / MB,
+        note=f"{size / MB:,.0f} MB, {packets:,} packets, {size / MB / done.seconds:.1f} MB/s",
+        figures={"peak": done.peak, "bytes": size, "seconds": done.seconds},
+    )
+
+
+def memory_of_message(settings: Settings) -> Outcome:
+    path = settings.folder / "large.hessian"
+    path.write_bytes(corpus.large(settings.large_message))
+    done = run(wirelens("decode", "--as", "hessian2", "--format", "jsonl", path))
+    size = path.stat().st_size
+    path.unlink()
+    return Outcome(
+        f"{done.peak / MB:,.0f} MB",
+        "",
+        done.peak / size,
+        note=f"one list of {size / MB:,.0f} MB of orders, {done.seconds:.1f} s",
+        figures={"peak": done.peak, "bytes": size, "seconds": done.seconds},
+    )
+
+
+# ---- detection
+
+
+def contents(size: int) -> dict[str, bytes]:
+    """What detection is asked about, by a word."""
+    chooser = random.Random(11)
+    found = {
+        "random": chooser.randbytes(size),
+        "zeros": bytes(size),
+        "text": b"The quick brown fox jumps over the lazy dog. " * (size // 40),
+        "json": b'{"id": 1234, "name": "Liu Yang", "tags": ["vip", "fast"]},\n' * (size // 50),
+        "http": b"GET /orders/1 HTTP/1.1\r\nHost: example.com\r\nAccept: */*\r\n\r\n" * (size // 50),
+        "bytes 80": b"\x80" * size,
+    }
+    for protocol in (*corpus.HESSIAN, *corpus.MADE):
+        made = corpus.load(protocol, 1500).messages
+        found[protocol] = b"".join(made) * (1 + size // sum(map(len, made)))
+    return {name: data[:size] for name, data in found.items()}
+
+
+def detection(settings: Settings) -> Outcome:
+    """How the time of detection grows from 16 to 64 KiB, of the contents where it grows most."""
+    small, large = contents(1 << 14), contents(1 << 16)
+    growth: dict[str, float] = {}
+    slow: dict[str, float] = {}
+    for name, data in large.items():
+        sides = []
+        for content in (data, small[name]):
+            path = settings.folder / f"detect-{len(content)}.messages"
+            path.write_bytes(corpus.join([content] * 3))
+            command = [sys.executable, "-m", "bench.contender", "detect", path, "-", "0.1"]
+            sides.append(Contender(command, cwd=corpus.ROOT))
+        with sides[0], sides[1]:
+            sides[0].ready()
+            sides[1].ready()
+            pairs = alternate(sides[0].seconds, sides[1].seconds, min(settings.pairs, 5))
+        growth[name] = pairs.ratio
+        slow[name] = pairs.our_median / 3 * 1000
+    worst = max(growth, key=lambda name: growth[name])
+    slowest = max(slow, key=lambda name: slow[name])
+    return Outcome(
+        f"{statistics.median(slow.values()):.1f} ms, at most {slow[slowest]:.1f} ms ({slowest})",
+        "",
+        growth[worst],
+        note=f"from 16 to 64 KiB, most with {worst}; {len(slow)} contents",
+        figures={f"ms {name}": round(value, 3) for name, value in slow.items()},
+    )
+
+
+# ---- bulk
+
+
+def bulk_conversion(settings: Settings) -> Outcome:
+    target = settings.folder / "bulk.json"
+    size = settings.large_capture // MB
+    command = [sys.executable, "-m", "bench.bulk", "--sizes", str(size), "--alone", "--json", str(target)]
+    done = subprocess.run(command, cwd=corpus.ROOT, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise MissingError((done.stderr.strip().splitlines() or ["bench.bulk failed"])[-1])
+    (found,) = json.loads(target.read_text())
+    return Outcome(
+        f"{found['bytes'] / MB / found['seconds']:.1f} MB/s",
+        f"{found['bytes'] / MB / found['alone']:.1f} MB/s",
+        found["alone"] / found["seconds"],
+        note=f"{size} MB behind a first job; {found['spark_share']:.0%} of the time is Spark's",
+        figures={name: found[name] for name in ("bytes", "rows", "seconds", "alone", "spark_share")},
+    )
+
+
+def _decoding() -> list[Row]:
+    tree = "bytes → tree with spans"
+    rows = [
+        Row(
+            f"tree-{short}",
+            f"{title}, {tree}",
+            peer,
+            reach,
+            partial(against_javascript, "tree", "tree", protocol),
+        )
+        for short, title, protocol, peer, reach in (
+            ("final", "Hessian 2.0", "hessian2", "hessian.js", 4.5),
+            ("draft", "Hessian draft", "hessian2-draft", "sofa-hessian-node v3", 4.5),
+            ("v1", "Hessian 1.0", "hessian1", "hessian.js v1", 9),
+        )
+    ]
+    rows.insert(
+        1,
+        Row(
+            "tree-python",
+            f"Hessian 2.0, {tree}",
+            "python-hessian",
+            100,
+            partial(against_python, "tree", "python-hessian"),
+        ),
+    )
+    rows.append(
+        Row(
+            "text",
+            "Hessian 2.0, bytes → JSON text",
+            "python-hessian + json",
+            60,
+            partial(against_python, "text", "python-hessian-text"),
+        )
+    )
+    rows.append(
+        Row(
+            "encode",
+            "Hessian 2.0, JSON objects → bytes",
+            "hessian.js encode",
+            1,
+            partial(against_javascript, "back", "back", "hessian2"),
+        )
+    )
+    rows.append(
+        Row(
+            "encode-text",
+            "Hessian 2.0, JSON text → bytes",
+            "hessian.js encode, from objects",
+            None,
+            partial(against_javascript, "text-back", "back", "hessian2"),
+        )
+    )
+    rows += [
+        Row(protocol, f"{protocol}, decode", "interpreted", 6, partial(against_interpreted, protocol))
+        for protocol in corpus.MADE
+    ]
+    return rows
+
+
+ROWS: list[Row] = [
+    *_decoding(),
+    Row("read", "capture → packets", "tshark -z conv,tcp", None, partial(capture_layer, "reading")),
+    Row("streams", "capture → streams", "tshark -z conv,tcp", None, partial(capture_layer, "streams")),
+    Row("capture", "capture → messages (Dubbo)", "tshark -T ek", 30, capture_to_messages),
+    *(
+        Row(
+            f"start-{arguments[0].strip('-')}",
+            f"wirelens {' '.join(arguments)}" + (" FILE.hex" if arguments[0] == "decode" else ""),
+            "python -c 'import click'",
+            reach,
+            partial(start, arguments),
+            at_most=True,
+        )
+        for arguments, reach in ((["decode"], 1.5), (["--help"], 1.3), (["protocols"], 1.3))
+    ),
+    Row("detect", "detect, 64 KiB", "16 KiB", 4.6, detection, at_most=True),
+    Row(
+        "memory-capture",
+        "peak memory, 1 GB capture",
+        "",
+        300,
+        memory_of_capture,
+        at_most=True,
+        unit=" MB",
+        long=True,
+    ),
+    Row(
+        "memory-message",
+        "peak memory, 100 MB Hessian message",
+        "its size",
+        25,
+        memory_of_message,
+        at_most=True,
+    ),
+    Row("bulk", "bulk, 1 GB of captures", "one process, decode", 1.3, bulk_conversion, long=True),
+]
