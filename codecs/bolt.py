@@ -269,7 +269,7 @@ class Bolt(Codec):
             if codec == JSON_TEXT and _parsed(cursor.data[start : cursor.end]) is not None:
                 tape.leaf(_JSON, start, cursor.end, start)
             if missing:
-                raise cursor.short(missing, "the rest of the content")
+                self._missing(cursor, missing, None, dialect)
         else:
             dialect = self._hessian(cursor, tape, missing)
         tape.close(content, cursor.pos)
@@ -315,7 +315,7 @@ class Bolt(Codec):
         raise DecodeError(
             "truncated",
             int(cursor.buffer.absolute(cursor.end)),
-            f"{missing} bytes of the content are missing{said}",
+            f"{missing} byte{'' if missing == 1 else 's'} of the content missing{said}",
             int(cursor.end + missing),
         )
 

@@ -12,6 +12,7 @@ All values of `$wire`:
 | body | `{"result": …}` | the form of the int that says what the result is, as of an int |
 """
 
+import re
 from typing import Final
 
 from librt.strings import BytesWriter, write_i32_be, write_i64_be
@@ -43,6 +44,7 @@ USUAL_BODY: Final = 1 << 24  # bytes that a header found behind damage, or by de
 LOOKED_AT: Final = 64  # frames that detection walks over
 ANNOTATED: Final = 64  # arguments that have their declared type beside them
 BODY_LOOKED_AT: Final = 1 << 16  # bytes of a frame that detection decodes
+VERSION_BITS: Final = 12.0  # of the version that opens a request, whatever its serialization
 LENGTH_BITS: Final = 10.0  # of a length that leads just to the end
 
 SERIALIZATIONS: Final[dict[int, str]] = {
@@ -91,6 +93,7 @@ RESULTS: Final[dict[int, str]] = {
 WITH_ATTACHMENTS: Final = 3  # what the number of a result is more by when attachments follow
 GENERIC: Final = ("$invoke", "$invokeAsync")
 
+_VERSION_TEXT: Final = re.compile(rb"[23]\.[0-9]{1,2}\.[0-9]")
 _USED: Final = frozenset(SERIALIZATIONS)
 
 
@@ -322,7 +325,7 @@ class Dubbo(Codec):
             cursor.pos = cursor.end
             tape.leaf(DATA, content, cursor.end, content)
             if missing > 0:
-                raise cursor.short(missing, "the rest of the body")
+                raise _missing(cursor, missing, None)
             if serialization in JSON_TEXTS and carried.json_lines(data[content : cursor.end]) is not None:
                 tape.leaf(JSON, content, cursor.end, content)
             if length == 0 and not event and serialization in HESSIAN:
@@ -379,13 +382,7 @@ class Dubbo(Codec):
                 tape.leaf(DATA, start, cursor.end, start)
                 tape.fault(ERROR, cursor.end, Fault(error.code, error.offset, error.text))
         if missing > 0:
-            said = "" if error is None else f": {error.text}"
-            raise DecodeError(
-                "truncated",
-                int(cursor.buffer.absolute(cursor.end)),
-                f"{missing} bytes of the body are missing{said}",
-                int(cursor.end + missing),
-            )
+            raise _missing(cursor, missing, error)
         return dialect
 
     def _attempt(
@@ -651,6 +648,17 @@ def _flag(given: dict[str, Json], name: str) -> bool:
     return value
 
 
+def _missing(cursor: Cursor, missing: i64, error: DecodeError | None) -> DecodeError:
+    """The error that a body is cut, with what was expected where it breaks off; to be raised."""
+    said = "" if error is None else f": {error.text}"
+    return DecodeError(
+        "truncated",
+        int(cursor.buffer.absolute(cursor.end)),
+        f"{missing} byte{'' if missing == 1 else 's'} of the body missing{said}",
+        int(cursor.end + missing),
+    )
+
+
 def _header_bits(data: bytes, at: i64) -> float:
     """Bits of the header at a position, or of what is there of it; 0 where it cannot be one.
 
@@ -720,6 +728,9 @@ def _chain(data: bytes) -> Evidence:
         at = behind
     if frames > 1:
         reasons.append(f"{frames} headers where the lengths lead")
+    if data[2] & (REQUEST | EVENT) == REQUEST and _VERSION_TEXT.search(data, HEADER, HEADER + 16):
+        bits += VERSION_BITS
+        reasons.append("a version of Dubbo at the start of the body")
     if frames and HEADER + _length(data, 0) <= end and _body_reads(data, 0):
         bits += 16.0
         reasons.append("the first body decodes")

@@ -535,7 +535,8 @@ class _Reader:
             if length > left:
                 if not self.final:
                     raise cursor.short(length, "the body")
-                self._cut(f"{length - left} bytes of the body are missing")
+                missing = length - left
+                self._cut(f"{missing} byte{'' if missing == 1 else 's'} of the body missing")
             self._take(start, start + length)
             cursor.pos = start + length
             self._body()

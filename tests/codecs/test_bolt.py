@@ -298,7 +298,7 @@ def test_a_frame_that_is_cut(name: str) -> None:
         assert record.error.offset <= size
     partial: Any = one(whole[:300], "bolt").to_json()
     assert partial["partial"]["headers"][1] == ["sofa_head_method_name", "find"]
-    assert "bytes of the content are missing" in partial["error"]["text"]
+    assert "bytes of the content missing" in partial["error"]["text"]
     assert partial["partial"]["content"]["values"]
 
 

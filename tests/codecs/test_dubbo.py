@@ -325,7 +325,7 @@ def test_a_frame_that_is_cut(size: int) -> None:
     assert record.error.code == "truncated"
     assert record.error.offset <= size
     if size >= 16:
-        assert f"{253 - size} bytes of the body are missing" in record.error.text
+        assert f"{253 - size} bytes of the body missing" in record.error.text
     partial: Any = record.to_json()
     if size == 200:
         assert partial["partial"]["body"]["method"] == "find"
@@ -542,6 +542,17 @@ def test_what_public_payloads_say(shared: Path) -> None:
     assert partial["partial"]["body"]["method"] == "stopNotifyJob"
     partial = one(found["dubbo_go_issue367_truncated.bin"], "dubbo").to_json()
     assert partial["partial"]["body"]["parameter_types"] == "Lorg/apache/dubbo/common/URL;"
+
+
+def test_a_frame_of_ethernet_without_a_capture_around_it(shared: Path) -> None:
+    data = (shared / "captures/positive/deepflow_fastjson2_frame_eth.bin").read_bytes()
+    assert codecs.detect(data).protocol == "dubbo"
+    head, body = codecs.decode(data)
+    assert head.length == 54
+    assert body.error is not None
+    assert body.error.text == "249 bytes of the body missing"
+    partial: Any = body.to_json()
+    assert partial["partial"]["serialization"] == "fastjson2"
 
 
 def test_public_captures(shared: Path) -> None:

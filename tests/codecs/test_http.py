@@ -338,7 +338,7 @@ def test_a_message_that_is_cut(data: bytes) -> None:
 
 def test_what_is_missing_is_said() -> None:
     record: Any = one(post(FINAL_CALL)[:-3], "http").to_json()
-    assert record["error"]["text"].startswith("3 bytes of the body are missing")
+    assert record["error"]["text"].startswith("3 bytes of the body missing")
     assert record["partial"]["body"]["call"]["method"] == "add"
 
 
