@@ -123,8 +123,10 @@ def measure(data: bytes, at: i64, end: i64, units: i64, wide: i64) -> i64:
             if place == stop:
                 return stop << MEASURE_SHIFT
             if place + 8 <= len(data):
-                kept = (1 << (stop - place << 3)) - 1
-                if not unlike_simple(read_i64_le(data, place) & kept | 0x2020202020202020 & ~kept):
+                # the bytes up to `stop` move up, spaces take their place
+                bits = (stop - place) << 3
+                word = read_i64_le(data, place) << (64 - bits)
+                if not unlike_simple(word | 0x2020202020202020 >> bits):
                     return stop << MEASURE_SHIFT
     flags: i64 = 0
     left = units

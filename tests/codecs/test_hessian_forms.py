@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wirelens import codecs
-from wirelens.codecs.hessian import forms
+from wirelens.codecs import tape as t
+from wirelens.codecs.hessian import decoder, forms
 
 V1, DRAFT, FINAL = "hessian1", "hessian2-draft", "hessian2"
 
@@ -517,6 +519,58 @@ def test_any_graph_comes_back_in_the_first_dialect(values: list[Any], chance: An
     assert [record.error for record in records] == [None]
     assert codecs.encode(codecs.loads(records[0].json_text())) == data
     assert len(opened(back(V1, data))) == len(opened(values))
+
+
+PRINTABLE = [chr(code) for code in range(0x20, 0x7F) if chr(code) not in '"\\\\']
+
+
+def simple(text: str, behind: bytes) -> bool:
+    """The SIMPLE flag that a string gets on the tape, with bytes behind it."""
+    content = text.encode()
+    data = len(text).to_bytes(1) + content + behind
+    tape = codecs.decode(data, FINAL)[0].tape
+    assert tape is not None
+    return tape.head(2) & t.SIMPLE != 0
+
+
+@pytest.mark.parametrize("size", range(1, 26))
+def test_one_odd_character_is_seen_wherever_it_is(size: int) -> None:
+    text = "a" * size
+    for behind in (b"", b"N" * 8):
+        assert simple(text, behind)
+        for at in range(size):
+            for odd in '\x00\x1f"\\\\\x7f':
+                assert not simple(text[:at] + odd + text[at + 1 :], behind), (at, odd)
+
+
+@given(text=st.text(st.characters(codec="ascii"), max_size=31))
+def test_simple_texts(text: str) -> None:
+    assert simple(text, b"NN") == all(character in PRINTABLE for character in text)
+
+
+@given(bits=st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(0, 0xFFFFFFFF).map(decoder.single_bits))
+def test_doubles_that_are_singles(bits: int) -> None:
+    value = struct.unpack(">d", struct.pack(">q", bits))[0]
+    try:
+        fits = struct.unpack(">f", struct.pack(">f", value))[0] == value
+    except OverflowError:
+        fits = False
+    assert decoder.single_fits(bits) == fits
+
+
+@given(single=st.integers(0, 0xFFFFFFFF))
+def test_singles_become_doubles(single: int) -> None:
+    value = struct.unpack(">f", struct.pack(">I", single))[0]
+    bits = decoder.single_bits(single)
+    got = struct.unpack(">d", struct.pack(">q", bits))[0]
+    assert got == value or (got != got and value != value)
+    assert (bits < 0) == (single >> 31 == 1)
+
+
+@given(value=st.integers(-(1 << 31), (1 << 31) - 1))
+def test_thousandths(value: int) -> None:
+    assert struct.pack(">q", decoder.mill_bits(value)) == struct.pack(">d", value * 0.001)
+    assert struct.pack(">q", decoder.int_bits(value)) == struct.pack(">d", float(value))
 
 
 def test_every_form_is_documented() -> None:
