@@ -10,6 +10,7 @@ from wirelens.cli.bulk.progress import size_text, time_text
 
 SUMS = ("decoded", "quarantined", "unrecognised", "retransmitted", "pending")
 DAMAGED_SHOWN = 10
+SLOW_SHOWN = 5
 
 
 def text(report: Report, target: str) -> str:
@@ -46,7 +47,7 @@ def _lines(report: Report, target: str) -> Iterator[str]:
     if report.slow:
         yield ""
         yield "slowest replies"
-        for latency, protocol, said in report.slow:
+        for latency, protocol, said in report.slow[:SLOW_SHOWN]:
             yield f"  {latency / 1000:,.1f} ms  {protocol}  {said}"
     yield ""
     seconds = max(report.seconds, 0.001)

@@ -96,6 +96,7 @@ TABLES = {"messages": MESSAGES, "quarantine": QUARANTINE, "ledger": LEDGER, "pen
 
 Columns = tuple[tuple[str, str, str], ...]
 
+_README = {"timestamp": "timestamp, UTC", "notes": "list of {code, offset, text}"}
 _SPARK = {
     "string": "string",
     "bool": "boolean",
@@ -105,6 +106,16 @@ _SPARK = {
     "timestamp": "timestamp",
     "binary": "binary",
 }
+
+
+def reference() -> str:
+    """The columns of the tables for the README, as Markdown."""
+    lines = []
+    for title, columns in (("messages", MESSAGES), ("quarantine", QUARANTINE), ("_ledger", LEDGER)):
+        lines += [f"**{title}**", "", "| column | type | |", "|---|---|---|"]
+        lines += [f"| {name} | {_README.get(kind, kind)} | {comment} |" for name, kind, comment in columns]
+        lines.append("")
+    return "\n".join(lines)
 
 
 def arrow_schema(table: str) -> pa.Schema:
