@@ -251,8 +251,9 @@ def single_fits(bits: i64) -> bool:
     shift = 29 + 897 - exponent
     if shift > 52:
         return False
-    unit: i64 = 1  # a literal would be shifted in 32 bits when compiled
-    return (mantissa | 1 << 52) & ((unit << shift) - 1) == 0
+    # no `1 << shift`: the compiler shifts a literal, or a name for one, in 32 bits
+    mantissa |= 0x10000000000000
+    return mantissa >> shift << shift == mantissa
 
 
 def same_bytes(data: bytes, first: i64, second: i64, size: i64) -> bool:
