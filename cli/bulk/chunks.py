@@ -32,6 +32,7 @@ CHUNK_BYTES = 1 << 18
 TASK_BYTES = 1 << 25
 """A reading task holds about so many bytes before it gives out rows of all its flows."""
 
+_FILE = struct.Struct(">Q")
 _HEADER = struct.Struct("<IIIHIqqqq")
 _COUNT = struct.Struct("<H")
 _FORWARD = 0x100
@@ -52,6 +53,16 @@ class Row(NamedTuple):
     data: bytes
 
 
+def row_key(key: bytes, file: int, separate: bool) -> bytes:
+    """The key of a row: a flow's, and with `separate` the file's number behind it."""
+    return key + _FILE.pack(file) if separate else key
+
+
+def flow_key(key: bytes) -> bytes:
+    """The flow's key in that of a row."""
+    return key[: 13 if len(key) < 37 else 37]  # transport, and twice address and port
+
+
 def bucket_of(key: bytes, buckets: int) -> int:
     """Which task gets the rows of this key."""
     return zlib.crc32(key) % buckets
@@ -60,8 +71,10 @@ def bucket_of(key: bytes, buckets: int) -> int:
 class Packer:
     """Segments in, rows out."""
 
-    def __init__(self, buckets: int) -> None:
+    def __init__(self, buckets: int, file: int, separate: bool) -> None:
         self._buckets = buckets
+        self._file = file
+        self._separate = separate
         self._open: dict[bytes, tuple[int, int, bytearray]] = {}
         self._bytes = 0
 
@@ -98,16 +111,20 @@ class Packer:
         if len(data) >= CHUNK_BYTES:
             del self._open[key]
             self._bytes -= len(data)
-            rows.append(Row(bucket_of(key, self._buckets), CHUNK, key, one[0], one[1], bytes(data)))
+            rows.append(self._row(key, *one))
         if self._bytes >= TASK_BYTES:
             self.flush(rows)
 
     def flush(self, rows: list[Row]) -> None:
         """Give out all that is there."""
         for key, (time, packet, data) in self._open.items():
-            rows.append(Row(bucket_of(key, self._buckets), CHUNK, key, time, packet, bytes(data)))
+            rows.append(self._row(key, time, packet, data))
         self._open = {}
         self._bytes = 0
+
+    def _row(self, key: bytes, time: int, packet: int, data: bytearray) -> Row:
+        key = row_key(key, self._file, self._separate)
+        return Row(bucket_of(key, self._buckets), CHUNK, key, time, packet, bytes(data))
 
 
 def unpack(key: bytes, data: bytes) -> list[Ordered]:

@@ -50,6 +50,11 @@ INTERRUPTED: Final = 130
     help="Of the tables; Parquet by default.",
 )
 @click.option(
+    "--separate",
+    is_flag=True,
+    help="Put no streams together across files: for captures that have nothing to do with each other.",
+)
+@click.option(
     "--mode",
     type=click.Choice(["errorifexists", "overwrite", "append"]),
     default="errorifexists",
@@ -110,6 +115,7 @@ def command(
     mode: str,
     resume: bool,
     final: bool,
+    separate: bool,
     document: str,
     quarantine: str,
     max_errors: int,
@@ -155,6 +161,7 @@ def command(
             final,
             protocol or "",
             form == "jsonl",
+            separate,
             quarantine,
             document,
         )

@@ -27,12 +27,13 @@ from wirelens.cli.bulk.chunks import (
     Ordered,
     Row,
     bucket_of,
+    flow_key,
     in_order,
     unpack,
 )
 from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.plan import Range, load_range
-from wirelens.cli.bulk.reading import read_fragments
+from wirelens.cli.bulk.reading import Late, read_fragments
 from wirelens.cli.bulk.table import PartWriter
 from wirelens.codecs import saved
 from wirelens.codecs.captures import Assembler, Flow, FragmentRow, Piece, Segment
@@ -51,7 +52,7 @@ HEAD_BYTES = 4096
 REFUSED_BYTES = 1 << 20
 """So many bytes of an input that was refused are kept."""
 SILENT_US = 24 * 3600 * 1_000_000
-"""A connection that says nothing for so long, in capture time, is not kept open for the next run."""
+"""Microseconds of silence in capture time behind which a connection is over."""
 SLOWEST = 10
 
 # What is counted of each file. RAW: bytes of all segments; PAYLOAD: without text on resets. CARRIED: bytes
@@ -75,6 +76,7 @@ class Config(NamedTuple):
     jsonl: bool
     quarantine: str  # "full", "head" or "none": what is kept of unrecognised bytes
     final: bool  # whether streams end with the input, or are kept for the next run
+    separate: bool  # whether each file is for itself
     horizon: int  # µs: what ended before that will not be heard of again
     names: tuple[tuple[int, str], ...]  # the input files' numbers and names
 
@@ -146,10 +148,10 @@ def decode_rows(
 
     schema = pa.schema([("result", pa.binary())])
     names = dict(config.names)
-    late, left = read_fragments(config.side, config.final)
+    late, left = read_fragments(config.side, config.final, config.separate)
     for bucket, rows in groupby(_rows(batches), key=lambda row: row.bucket):
         work = Bucket(config, bucket, names)
-        work.run(rows, [each for each in late if bucket_of(each[1].key, config.buckets) == bucket])
+        work.run(rows, [each for each in late if bucket_of(each[1], config.buckets) == bucket])
         result = work.result(left)
         for counter, what in zip(counters, (MESSAGES, ERRORS), strict=False):
             counter.add(sum(counts[what] for counts in work.account.files.values()))
@@ -172,21 +174,21 @@ class Bucket:
         self.tables = Tables(config, bucket)
         self.maker = RowMaker(config.quarantine, self.account, self.tables, names)
 
-    def run(self, rows: Iterable[Row], late: list[tuple[int, Segment]]) -> None:
+    def run(self, rows: Iterable[Row], late: list[Late]) -> None:
         """Work through the bucket's rows; `late` are segments that came of left-over fragments."""
         waiting: dict[bytes, list[tuple[int, int, list[Ordered]]]] = {}
-        for time, segment in late:
+        for time, key, segment in late:
             packet = segment.packet
             # RAW counts what the reading tasks gave.
             self.account.counts(packet >> FILE_SHIFT)[RAW] -= len(segment.payload)
-            waiting.setdefault(segment.key, []).append((time, packet, [(time, packet, segment)]))
+            waiting.setdefault(key, []).append((time, packet, [(time, packet, segment)]))
         for (kind, key), group in groupby(rows, key=lambda row: (row.kind, row.key)):
             if kind == CHUNK:
                 whole = iter(group)
                 first = next(whole)
                 state = first.data if first.time == STATE_TIME else b""
                 rest = whole if state else chain((first,), whole)
-                chunks = ((row.time, row.packet, unpack(key, row.data)) for row in rest)
+                chunks = ((row.time, row.packet, unpack(flow_key(key), row.data)) for row in rest)
                 more = sorted(waiting.pop(key, ()), key=_first)
                 self._flow(key, state, heapq.merge(chunks, more, key=_first) if more else chunks)
             elif kind == FILE:
@@ -199,81 +201,16 @@ class Bucket:
 
     def _flow(self, key: bytes, state: bytes, chunks: Iterable[tuple[int, int, list[Ordered]]]) -> None:
         """All connections of one pair of endpoints, from where an earlier run left them."""
-        account, maker = self.account, self.maker
-        waited: list[tuple[int, int]] = []
+        pair = Endpoints(self.config.protocol, self.account, self.maker)
         if state:
-            streams, plain = plainly.loads(state)
-            assembler, conversations = saved.load(plain, self.config.protocol or None, False)
-            waited = saved.waiting(assembler)
-            flows = {flow.number: flow for flow, _ in saved.flows(assembler)}
-            for size, packet in chain(waited, maker.load(streams, flows)):
-                account.counts(packet >> FILE_SHIFT)[CARRIED] += size
-        else:
-            assembler, conversations = Assembler(), Conversations(self.config.protocol or None, sources=False)
-        flows_before = assembler.flows
-        came: dict[int, int] = {}  # bytes of each file that were or are to be put in order, less what was
-        for size, packet in waited:
-            came[packet >> FILE_SHIFT] = came.get(packet >> FILE_SHIFT, 0) + size
-        pieces: list[Piece] = []
-        before = assembler.payload
+            pair.load(state)
         for segment in in_order(chunks):
-            maker.packet = segment.packet
-            assembler.extend(segment, pieces)
-            size = len(segment.payload)
-            if size:
-                file = segment.packet >> FILE_SHIFT
-                counts = account.counts(file)
-                counts[RAW] += size
-                now = assembler.payload
-                if now != before:
-                    counts[PAYLOAD] += now - before
-                    came[file] = came.get(file, 0) + now - before
-                    before = now
-            if pieces:
-                self._pieces(pieces, conversations, came)
-                pieces = []
-        waiting: list[tuple[int, int]] = []
-        if self._goes_on(assembler):
-            waiting = saved.waiting(assembler)
-            streams, undecoded = maker.save()
-            for size, packet in chain(waiting, undecoded):
-                account.counts(packet >> FILE_SHIFT)[PENDING] += size
-            for size, packet in waiting:
-                came[packet >> FILE_SHIFT] -= size
-            data = plainly.dumps((streams, saved.save(assembler, conversations)))
+            pair.add(segment)
+        if not self.config.final and pair.goes_on(self.config.horizon):
+            data = pair.keep()
             self.tables.add("pending", "", (key, data), len(data))
         else:
-            self._pieces(assembler.close(), conversations, came)
-            for said in conversations.close():
-                maker.said(said)
-            maker.close()
-        placed = assembler.delivered + assembler.retransmitted + sum(size for size, _ in waiting)
-        if assembler.payload != placed:
-            raise AssertionError("a flow's bytes do not add up")
-        if sum(came.values()) != assembler.retransmitted:
-            raise AssertionError("a flow's repeated bytes do not add up")
-        for file, size in came.items():
-            account.counts(file)[AGAIN] += size
-        account.flows += assembler.flows - flows_before
-
-    def _pieces(self, pieces: list[Piece], conversations: Conversations, came: dict[int, int]) -> None:
-        maker = self.maker
-        for piece in pieces:
-            if piece.data:
-                came[piece.packets[-1] >> FILE_SHIFT] -= len(piece.data)
-            maker.piece(piece)
-            for said in conversations.feed(piece):
-                maker.said(said)
-            if piece.end:
-                maker.end(piece)
-
-    def _goes_on(self, assembler: Assembler) -> bool:
-        """Whether a flow is kept for the next run: it is open, or ended so lately that more may come."""
-        if self.config.final:
-            return False
-        for flow, ended in saved.flows(assembler):
-            return flow.last_us >= (self.config.horizon if ended else self.config.horizon - SILENT_US)
-        return False
+            pair.close()
 
     def _file(self, row: Row) -> None:
         """An input that is no capture."""
@@ -301,6 +238,110 @@ class Bucket:
             "flows": account.flows,
             "fragments": left if self.bucket == 0 else [],
         }
+
+
+class Endpoints:
+    """The work on one pair of endpoints."""
+
+    def __init__(self, protocol: str, account: Account, maker: RowMaker) -> None:
+        self._protocol = protocol or None
+        self._account = account
+        self._maker = maker
+        self._begin(Assembler(), Conversations(self._protocol, sources=False))
+
+    def _begin(self, assembler: Assembler, conversations: Conversations) -> None:
+        self._assembler = assembler
+        self._conversations = conversations
+        self._flows = assembler.flows
+        self._payload = assembler.payload
+        self._last: int | None = None
+        # Bytes of each file that are to be put in order, less those that were.
+        self._came: dict[int, int] = {}
+
+    def load(self, state: bytes) -> None:
+        """Go on where `keep` left off."""
+        streams, plain = plainly.loads(state)
+        assembler, conversations = saved.load(plain, self._protocol, False)
+        self._begin(assembler, conversations)
+        waiting = saved.waiting(assembler)
+        for size, packet in waiting:
+            self._came[packet >> FILE_SHIFT] = self._came.get(packet >> FILE_SHIFT, 0) + size
+        flows = {flow.number: flow for flow, _ in saved.flows(assembler)}
+        for size, packet in chain(waiting, self._maker.load(streams, flows)):
+            self._account.counts(packet >> FILE_SHIFT)[CARRIED] += size
+        self._last = max((flow.last_us for flow in flows.values()), default=None)
+
+    def add(self, segment: Segment) -> None:
+        """Take the next segment."""
+        if self._last is not None and segment.time_us - self._last > SILENT_US:
+            self.close()
+            self._begin(Assembler(), Conversations(self._protocol, sources=False))
+        self._last = segment.time_us
+        self._maker.packet = segment.packet
+        pieces: list[Piece] = []
+        assembler = self._assembler
+        assembler.extend(segment, pieces)
+        size = len(segment.payload)
+        if size:
+            file = segment.packet >> FILE_SHIFT
+            counts = self._account.counts(file)
+            counts[RAW] += size
+            payload = assembler.payload
+            if payload != self._payload:
+                size = payload - self._payload
+                counts[PAYLOAD] += size
+                self._came[file] = self._came.get(file, 0) + size
+                self._payload = payload
+        if pieces:
+            self._pieces(pieces)
+
+    def close(self) -> None:
+        """The end: nothing more will come."""
+        self._pieces(self._assembler.close())
+        for said in self._conversations.close():
+            self._maker.said(said)
+        self._maker.close()
+        self._settle(0)
+
+    def goes_on(self, horizon: int) -> bool:
+        """Whether it is worth keeping: a connection is open, or ended so lately that more may come."""
+        for flow, ended in saved.flows(self._assembler):
+            return flow.last_us >= (horizon if ended else horizon - SILENT_US)
+        return False
+
+    def keep(self) -> bytes:
+        """What another run needs to go on."""
+        waiting = saved.waiting(self._assembler)
+        streams, undecoded = self._maker.save()
+        for size, packet in chain(waiting, undecoded):
+            self._account.counts(packet >> FILE_SHIFT)[PENDING] += size
+        for size, packet in waiting:
+            self._came[packet >> FILE_SHIFT] -= size
+        self._settle(sum(size for size, _ in waiting))
+        return plainly.dumps((streams, saved.save(self._assembler, self._conversations)))
+
+    def _settle(self, waiting: int) -> None:
+        """Count what came more than once; `waiting` bytes are not placed yet. All must add up."""
+        assembler = self._assembler
+        if assembler.payload != assembler.delivered + assembler.retransmitted + waiting:
+            raise AssertionError("a flow's bytes do not add up")
+        if sum(self._came.values()) != assembler.retransmitted:
+            raise AssertionError("a flow's repeated bytes do not add up")
+        for file, size in self._came.items():
+            self._account.counts(file)[AGAIN] += size
+        self._account.flows += assembler.flows - self._flows
+
+    def _pieces(self, pieces: list[Piece]) -> None:
+        maker, came = self._maker, self._came
+        feed = self._conversations.feed
+        for piece in pieces:
+            if piece.data:
+                came[piece.packets[-1] >> FILE_SHIFT] -= len(piece.data)
+            maker.piece(piece)
+            for said in feed(piece):
+                maker.said(said)
+            if piece.end:
+                maker.end(piece)
 
 
 def decode_plain(

@@ -77,6 +77,7 @@ class Order:
     final: bool = False  # with `resume`: nothing is kept open for another run
     protocol: str = ""
     jsonl: bool = False
+    separate: bool = False  # put no streams together across files
     quarantine: str = "head"
     document: str = "json"
 
@@ -229,6 +230,7 @@ class Job:
             self.order.jsonl,
             self.order.quarantine,
             self.final,
+            self.order.separate,
             max((each.first_us for each in self.inputs if each.first_us < NO_TIME - 1), default=0),
             tuple(names),
         )
@@ -488,7 +490,8 @@ def _packets(spark: SparkSession, plan: str, config: Config) -> DataFrame:
 
     spark.dataSource.register(WirelensDataSource)
     reader = spark.read.format("wirelens").option("plan", plan).option("side", config.side)
-    rows = reader.option("buckets", str(config.buckets)).option("final", str(int(config.final))).load()
+    reader = reader.option("buckets", str(config.buckets)).option("final", str(int(config.final)))
+    rows = reader.option("separate", str(int(config.separate))).load()
     if hasattr(rows, "repartitionById"):
         rows = rows.repartitionById(config.buckets, "bucket")
     else:

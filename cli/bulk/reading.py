@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from time import process_time
 
 from wirelens.cli.bulk import plainly
@@ -18,6 +18,7 @@ from wirelens.cli.bulk.chunks import (
     Packer,
     Row,
     bucket_of,
+    row_key,
 )
 from wirelens.cli.bulk.files import Folder, Readers, below
 from wirelens.cli.bulk.plan import Range
@@ -37,14 +38,17 @@ def marks(buckets: int) -> list[Row]:
     return [Row(bucket, MARK, b"", 0, 0, b"") for bucket in range(buckets)]
 
 
-def read_ranges(ranges: Sequence[Range], buckets: int, side: str, final: bool) -> Iterator[list[Row]]:
+def read_ranges(
+    ranges: Sequence[Range], buckets: int, side: str, final: bool, separate: bool
+) -> Iterator[list[Row]]:
     """The rows of each range, in batches. IP fragments that an end leaves over go to the place `side`.
 
-    Unless `final`, a packet that is cut off at the end of a file is left for the next run.
+    Unless `final`, a packet that is cut off at the end of a file is left for the next run. With `separate`
+    no stream goes on in another file.
     """
     rows: list[Row] = []
     size = 0
-    for row in _rows(ranges, buckets, side, final):
+    for row in _rows(ranges, buckets, side, final, separate):
         rows.append(row)
         size += len(row.data)
         if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
@@ -54,7 +58,7 @@ def read_ranges(ranges: Sequence[Range], buckets: int, side: str, final: bool) -
         yield rows
 
 
-def _rows(ranges: Sequence[Range], buckets: int, side: str, final: bool) -> Iterator[Row]:
+def _rows(ranges: Sequence[Range], buckets: int, side: str, final: bool, separate: bool) -> Iterator[Row]:
     readers = Readers()
     for each in ranges:
         if each.kind == "pending":
@@ -65,15 +69,17 @@ def _rows(ranges: Sequence[Range], buckets: int, side: str, final: bool) -> Iter
             what = json.dumps(each).encode()
             yield Row(bucket_of(key, buckets), FILE, key, 0, each.file << FILE_SHIFT, what)
         else:
-            yield from _read_capture(readers, each, buckets, side, final)
+            yield from _read_capture(readers, each, buckets, side, final, separate)
 
 
-def _read_capture(readers: Readers, each: Range, buckets: int, side: str, final: bool) -> Iterator[Row]:
+def _read_capture(
+    readers: Readers, each: Range, buckets: int, side: str, final: bool, separate: bool
+) -> Iterator[Row]:
     """The rows of a capture's range, and one that says what was read."""
     began = process_time()
     reader = range_reader(each.state, each.offset)
     dissector = Dissector()
-    packer = Packer(buckets)
+    packer = Packer(buckets, each.file, separate)
     shift = each.file << FILE_SHIFT
     time, raw, packet_count, first_us, last_us = each.time, 0, 0, -1, -1
     broken: list[Fault] = []
@@ -153,29 +159,42 @@ def write_fragments(side: str, index: int, time: int, waiting: Sequence[Fragment
     folder.write(plainly.dumps((time, waiting)), f"{index + 1:012d}.json")
 
 
-def read_fragments(side: str, final: bool) -> tuple[list[tuple[int, Segment]], list[FragmentRow]]:
-    """What comes of the fragments that all ranges left, in order: segments, each behind its running time.
+Late = tuple[int, bytes, Segment]
+"""A segment behind its running time and the key of its row."""
+
+
+def read_fragments(side: str, final: bool, separate: bool) -> tuple[list[Late], list[FragmentRow]]:
+    """What comes of the fragments that all ranges left, in order.
 
     Unless `final`, what is still not whole is the second result.
     """
     folder = Folder(side)
-    dissector = Dissector()
-    found: list[tuple[int, Segment]] = []
+    dissectors: dict[int, Dissector] = {}
+    found: list[Late] = []
     time = 0
+
+    def take(segments: Iterable[Segment], at: int) -> None:
+        keys = ((row_key(one.key, one.packet >> FILE_SHIFT, separate), one) for one in segments)
+        found.extend((at, key, one) for key, one in keys)
+
     for name in folder.names():
         if not name.endswith(".json"):
             continue
         time, plain = plainly.loads(folder.read(name))
         for key, offset, more, data, time_us, number, file_offset in plain:
+            dissector = dissectors.setdefault(number >> FILE_SHIFT if separate else 0, Dissector())
             segment = dissector.add_fragment((key, offset, more, data, time_us, number, file_offset))
-            found.extend((time_us, late) for late in dissector.given_up)
+            take(dissector.given_up, time_us)
             dissector.given_up = []
             if segment is not None:
-                found.append((time_us, segment))
-    if not final:
-        return found, dissector.state()
-    found.extend((time, late) for late in dissector.close())
-    return found, []
+                take((segment,), time_us)
+    left: list[FragmentRow] = []
+    for dissector in dissectors.values():
+        if final:
+            take(dissector.close(), time)
+        else:
+            left += dissector.state()
+    return found, left
 
 
 def pending_rows(data: bytes) -> Iterator[tuple[bytes, bytes]]:

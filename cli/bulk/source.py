@@ -64,6 +64,7 @@ class PacketSource(DataSourceReader):
         self.side = options["side"]
         self.buckets = int(options["buckets"])
         self.final = options["final"] == "1"
+        self.separate = options["separate"] == "1"
 
     def partitions(self) -> list[InputPartition]:
         tasks = plainly.loads(Folder(self.plan).read())
@@ -74,7 +75,7 @@ class PacketSource(DataSourceReader):
         if partition.first:
             yield row_batch(marks(self.buckets))
         ranges = [load_range(each) for each in partition.ranges]
-        for rows in read_ranges(ranges, self.buckets, self.side, self.final):
+        for rows in read_ranges(ranges, self.buckets, self.side, self.final, self.separate):
             yield row_batch(rows)
 
 

@@ -20,6 +20,8 @@ from wirelens.cli.bulk.plan import load_range
 from wirelens.cli.bulk.reading import marks, read_ranges
 from wirelens.cli.bulk.source import row_batch
 
+VECTORS = Path(__file__).resolve().parent.parent / "vectors"
+
 Table = list[dict[str, Any]]
 
 
@@ -28,7 +30,7 @@ def convert(plan: str, config: Config) -> list[bytes]:
     rows: list[Row] = marks(config.buckets)
     for task in plainly.loads(Folder(plan).read()):
         ranges = [load_range(each) for each in task]
-        for some in read_ranges(ranges, config.buckets, config.side, config.final):
+        for some in read_ranges(ranges, config.buckets, config.side, config.final, config.separate):
             rows += some
     rows.sort(key=lambda row: (row.bucket, row.kind, row.key, row.time, row.packet))
     results: list[bytes] = []

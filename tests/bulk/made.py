@@ -92,13 +92,13 @@ def capture(frames: list[bytes], first: int = 0) -> bytes:
     return pcap(frames, times=[(first + at) * 1000 for at in range(len(frames))])
 
 
-def rotated(frames: list[bytes], count: int, folder: Path) -> list[Path]:
+def rotated(frames: list[bytes], count: int, folder: Path, first: int = 0) -> list[Path]:
     """The frames in `count` files, one after the other; their names do not tell the order."""
     folder.mkdir()
     cuts = [len(frames) * at // count for at in range(count + 1)]
     paths = []
     for at in range(count):
         path = folder / f"{(at * 7 + 3) % count:02d}-{at}.pcap"
-        path.write_bytes(capture(frames[cuts[at] : cuts[at + 1]], cuts[at]))
+        path.write_bytes(capture(frames[cuts[at] : cuts[at + 1]], first + cuts[at]))
         paths.append(path)
     return paths

@@ -35,7 +35,7 @@ def test_segments_come_back_in_the_order_of_time_and_packet(
     before = chunks.CHUNK_BYTES, chunks.TASK_BYTES
     chunks.CHUNK_BYTES, chunks.TASK_BYTES = limit, 4 * limit
     try:
-        packers = [Packer(3), Packer(3)]
+        packers = [Packer(3, file, False) for file in (0, 1)]
         times = [0, 0]
         expected: dict[bytes, list[tuple[int, int, tuple[object, ...]]]] = {}
         for place, (segment, step) in enumerate(given_segments):

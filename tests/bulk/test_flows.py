@@ -181,3 +181,27 @@ def test_renamed_and_replaced_files_are_told_apart(mixed: list[bytes], tmp_path:
     report = run([tmp_path / "in"], tmp_path / "out", resume=True)
     assert (report.files, report.skipped) == (1, 1)
     assert len(table(tmp_path / "out", "_ledger")) == 3
+
+
+def test_separate_files_share_no_streams(mixed: list[bytes], tmp_path: Path) -> None:
+    paths = rotated(mixed, 3, tmp_path / "in")
+    run([tmp_path / "in"], tmp_path / "out", separate=True)
+    alone = []
+    for number, path in enumerate(paths):
+        run([path], tmp_path / f"{number}")
+        alone += contents(tmp_path / f"{number}")
+    assert contents(tmp_path / "out") == sorted(alone)
+    sums_agree(tmp_path / "out")
+
+
+def test_a_day_of_silence_ends_a_connection(tmp_path: Path) -> None:
+    esnp = frames(1, 6)
+    (tmp_path / "in").mkdir()
+    day = 25 * 3600 * 1000
+    for number in range(3):
+        (tmp_path / "in" / f"{number}.pcap").write_bytes(capture(esnp, number * day))
+    report = run([tmp_path / "in"], tmp_path / "out")
+    once = run([tmp_path / "in" / "0.pcap"], tmp_path / "once")
+    assert (report.messages, report.flows) == (3 * once.messages, 3 * once.flows)
+    assert report.retransmitted == 3 * once.retransmitted
+    sums_agree(tmp_path / "out")

@@ -1,0 +1,152 @@
+"""All sorts of inputs in one run: each byte of each is accounted for, and none stops another."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import inprocess
+import pytest
+from inprocess import contents, sums_agree, table
+from made import capture, frames, rotated
+
+from wirelens import codecs
+from wirelens.cli.bulk import files
+
+
+def test_everything_in_one_run(shared: Path, tmp_path: Path) -> None:
+    mixed = frames(51)
+    days = 40 * 24 * 3600 * 1000
+    rotated(mixed, 10, tmp_path / "rotated", days)
+    (tmp_path / "damaged.pcap").write_bytes(capture(frames(52, 6))[:-13])
+    payloads = tmp_path / "payloads"
+    payloads.mkdir()
+    lines = [json.loads(line) for line in (inprocess.VECTORS / "esnp.jsonl").read_text().splitlines()]
+    lines = [line for line in lines if len(line["hex"]) > 60][:200]
+    shapes = (
+        lambda data: data.hex(),
+        lambda data: data.hex(" ").upper(),
+        lambda data: ", ".join(f"0x{byte:02x}" for byte in data),
+        lambda data: "".join(f"\\x{byte:02x}" for byte in data),
+        lambda data: "{" + ", ".join(str(byte - (byte > 127) * 256) for byte in data) + "}",
+        lambda data: data,
+    )
+    for number, line in enumerate(lines):
+        text = shapes[number % len(shapes)](bytes.fromhex(line["hex"]))
+        path = payloads / f"{number:03d}.txt"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    captures = shared / "captures"
+    sources = [captures / name for name in ("sessions", "positive", "quirks", "forms")]
+    sources += [tmp_path / "rotated", tmp_path / "damaged.pcap", payloads]
+    out = tmp_path / "out"
+    report = inprocess.run(sources, out)
+    sums_agree(out)
+    ledger = table(out, "_ledger")
+    assert report.files == len(ledger) == sum(1 for source in sources for _ in files.find(str(source)))
+    # the made captures give what they give merged
+    (tmp_path / "all.pcap").write_bytes(capture(mixed, days))
+    inprocess.run([tmp_path / "all.pcap"], tmp_path / "merged")
+    mine = {str(path) for path in (tmp_path / "rotated").iterdir()}
+    rows = [row for row in table(out, "messages") if row["file"] in mine]
+    assert len(rows) == len(table(tmp_path / "merged", "messages"))
+    # and each payload what decode says of its bytes
+    for number, line in enumerate(lines):
+        name = str(payloads / f"{number:03d}.txt")
+        records = codecs.decode(bytes.fromhex(line["hex"]))
+        expected = [record.to_json() for record in records if record.root is not None]
+        found = [json.loads(row["message"]) for row in table(out, "messages") if row["file"] == name]
+        assert found == [record["message"] for record in expected], name  # type: ignore[index, call-overload]
+        if number == 40:  # the table is read anew each time
+            break
+
+
+def test_compressed_captures(tmp_path: Path) -> None:
+    data = capture(frames(53))
+    (tmp_path / "a.pcap").write_bytes(data)
+    (tmp_path / "a.pcap.gz").write_bytes(gzip.compress(data))
+    inprocess.run([tmp_path / "a.pcap"], tmp_path / "plain")
+    inprocess.run([tmp_path / "a.pcap.gz"], tmp_path / "packed")
+    assert contents(tmp_path / "plain") == contents(tmp_path / "packed")
+    (row,) = table(tmp_path / "packed", "_ledger")
+    assert (row["compressed"], row["read"]) == (True, len(data))
+    assert row["size"] < len(data)
+    sums_agree(tmp_path / "packed")
+
+
+def test_quarantine_keeps_what_was_asked_for(tmp_path: Path) -> None:
+    noise = bytes(range(1, 256)) * 41
+    (tmp_path / "noise.bin").write_bytes(noise)
+    for mode, kept in (("full", [noise]), ("head", [noise[:4096]]), ("none", [None])):
+        report = inprocess.run([tmp_path / "noise.bin"], tmp_path / mode, quarantine=mode)
+        rows = table(tmp_path / mode, "quarantine")
+        assert [row["raw"] for row in rows] == kept
+        assert [row["length"] for row in rows] == [len(noise)]
+        assert (report.errors, report.unrecognised) == (0, len(noise))
+        sums_agree(tmp_path / mode)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_cannot_be_read_stops_no_other(tmp_path: Path) -> None:
+    (tmp_path / "good.pcap").write_bytes(capture(frames(54, 5)))
+    (tmp_path / "bad.pcap").write_bytes(b"x")
+    (tmp_path / "bad.pcap").chmod(0)
+    report = inprocess.run([tmp_path / "good.pcap", tmp_path / "bad.pcap"], tmp_path / "out")
+    assert report.codes["unreadable"] == 1
+
+
+def test_a_file_that_vanishes_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = rotated(frames(55, 8), 3, tmp_path / "in")
+    whole = files.Readers.chunks
+
+    def gone(readers: files.Readers, root: str, path: str, offset: int = 0, length: int = -1):  # type: ignore[no-untyped-def]
+        if (path == str(paths[1]) and length > 1 << 16) or length == paths[1].stat().st_size:
+            raise FileNotFoundError(path)
+        return whole(readers, root, path, offset, length)
+
+    monkeypatch.setattr(files.Readers, "chunks", gone)
+    report = inprocess.run([tmp_path / "in"], tmp_path / "out")
+    assert report.codes["unreadable"] == 1
+    assert report.messages > 0
+    status = {row["file"]: row["status"] for row in table(tmp_path / "out", "_ledger")}
+    assert [path for path, said in status.items() if said != "done"] == [str(paths[1])]
+    sums_agree(tmp_path / "out")
+
+
+def test_uris(tmp_path: Path) -> None:
+    rotated(frames(56, 8), 3, tmp_path / "in")
+    inprocess.run([tmp_path / "in"], tmp_path / "plain")
+    inprocess.run([(tmp_path / "in").as_uri()], (tmp_path / "uri").as_uri())
+    assert contents(tmp_path / "uri") == contents(tmp_path / "plain")
+    names = {row["file"] for row in table(tmp_path / "uri", "_ledger")}
+    assert names == {path.as_uri() for path in (tmp_path / "in").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("place", "parts", "expected"),
+    [
+        ("/a/b", ("c", "d"), "/a/b/c/d"),
+        ("s3://bucket/x", ("y",), "s3://bucket/x/y"),
+        (
+            "s3://bucket/x?region=eu&endpoint_override=h",
+            ("y", "z"),
+            "s3://bucket/x/y/z?region=eu&endpoint_override=h",
+        ),
+        ("hdfs://name:8020/x/", ("y",), "hdfs://name:8020/x/y"),
+    ],
+)
+def test_places(place: str, parts: tuple[str, ...], expected: str) -> None:
+    assert files.below(place, *parts) == expected
+    assert files.is_uri(place) == ("://" in place)
+    assert "endpoint" not in files.shown(expected)
+
+
+def test_hidden_files_are_left_out(tmp_path: Path) -> None:
+    for name in ("a", ".hidden", "_SUCCESS", "sub/b", ".git/c", "_runs/d"):
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    found = files.find(str(tmp_path / "in"))
+    assert [os.path.relpath(each.name, tmp_path / "in") for each in found] == ["a", "sub/b"]
+    assert files.find(str(tmp_path / "in" / ".hidden"))[0].size == 1
