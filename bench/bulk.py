@@ -25,6 +25,7 @@ from typing import Any
 
 from bench.corpus import order
 from wirelens import codecs
+from wirelens.codecs import Json
 
 SEGMENT = 1448
 ORDERS = 200
@@ -37,9 +38,14 @@ def calls() -> list[tuple[bytes, bytes]]:
     chooser = random.Random(5)
     found = []
     for number in range(ORDERS):
-        head = {"two_way": True, "event": False, "serialization": "hessian2", "id": number + 1}
+        head: dict[str, Json] = {
+            "two_way": True,
+            "event": False,
+            "serialization": "hessian2",
+            "id": number + 1,
+        }
         made = order(chooser, number)
-        request = {
+        request: dict[str, Json] = {
             "dubbo_version": "2.0.2",
             "path": "com.example.order.OrderService",
             "version": "1.0.0",
@@ -48,7 +54,11 @@ def calls() -> list[tuple[bytes, bytes]]:
             "arguments": [made],
             "attachments": {"interface": "com.example.order.OrderService", "timeout": "3000"},
         }
-        response = {"result": "value", "value": {"$long": number}, "attachments": {"dubbo": "2.0.2"}}
+        response: dict[str, Json] = {
+            "result": "value",
+            "value": {"$long": number},
+            "attachments": {"dubbo": "2.0.2"},
+        }
         found.append(
             (
                 codecs.encode({"type": "request", **head, "body": request}, "dubbo"),
@@ -190,9 +200,9 @@ def main() -> None:
             results.append(found)
             seconds, million = found["seconds"], found["bytes"] / 1e6
             ratio = f"{found['alone'] / seconds:.2f}" if options.alone else ""
-            cells = (f"{million:.0f}", found["rows"], seconds, f"{found['rows'] / seconds:.0f}")
-            cells += (f"{million / seconds:.1f}", found["reading"], found["decoding"])
-            cells += (f"{found['spark_share']:.0%}", found["alone"] or "", ratio)
+            cells: list[Any] = [f"{million:.0f}", found["rows"], seconds, f"{found['rows'] / seconds:.0f}"]
+            cells += [f"{million / seconds:.1f}", found["reading"], found["decoding"]]
+            cells += [f"{found['spark_share']:.0%}", found["alone"] or "", ratio]
             print("  ".join(f"{cell!s:>10}" for cell in cells), flush=True)
             shutil.rmtree(folder)
         spark.stop()

@@ -179,8 +179,8 @@ class Job:
 
     def work(self, spark: SparkSession, watch: Watch | None = None) -> Report:
         """Convert. Raises UnbalancedError, and what Spark raises."""
-        counters = [] if watch is None else [watch.messages, watch.errors]
-        counters = [counter for counter in counters if counter is not None]
+        both = () if watch is None else (watch.messages, watch.errors)
+        counters = [counter for counter in both if counter is not None]
 
         def convert(plan: str, config: Config) -> list[bytes]:
             rows = _packets(spark, plan, config)

