@@ -59,14 +59,9 @@ def calls() -> list[tuple[bytes, bytes]]:
             "value": {"$long": number},
             "attachments": {"dubbo": "2.0.2"},
         }
-        found.append(
-            (
-                codecs.encode({"type": "request", **head, "body": request}, "dubbo"),
-                codecs.encode(
-                    {"type": "response", **head, "two_way": False, "status": 20, "body": response}, "dubbo"
-                ),
-            )
-        )
+        asked: dict[str, Json] = {"type": "request", **head, "body": request}
+        said: dict[str, Json] = {"type": "response", **head, "two_way": False, "status": 20, "body": response}
+        found.append((codecs.encode(asked, "dubbo"), codecs.encode(said, "dubbo")))
     return found
 
 
