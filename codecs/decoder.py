@@ -38,6 +38,7 @@ class Decoder:
         self.codec: Codec | None = None
         self.settled = False
         self.other = other
+        self._unknown = ("unknown-protocol", "no protocol has enough evidence")
         self._data = b""
         self._pos: i64 = 0  # of the first byte in `_data` that is in no record yet
         self._base: i64 = base  # input offset of `_data[0]`
@@ -119,12 +120,14 @@ class Decoder:
         data = self._data
         if not data:
             return False
-        found = detect(data, self.other)
+        found = detect(data, self.other, final)
         if found.protocol == UNKNOWN and not final and len(data) < ENOUGH_BYTES:
             self._wanted = min(2 * len(data), ENOUGH_BYTES)
             return False
         if found.protocol != UNKNOWN:
             self.codec = registry.get(found.protocol)
+        elif found.code != "unknown-protocol":
+            self._unknown = (found.code, found.reason)
         self.settled = True
         return True
 
@@ -134,7 +137,7 @@ class Decoder:
         while self._pos < len(data):
             end = min(self._pos + OPAQUE_BYTES, len(data))
             offset = int(self._base + self._pos)
-            error = DecodeError("unknown-protocol", offset, "no protocol has enough evidence")
+            error = DecodeError(self._unknown[0], offset, self._unknown[1])
             records.append(Record(None, offset, int(end - self._pos), None, error, data[self._pos : end]))
             self._pos = end
 

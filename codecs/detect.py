@@ -38,7 +38,7 @@ from wirelens.codecs.codec import Codec, Evidence
 from wirelens.codecs.codes import CODES
 from wirelens.codecs.record import UNKNOWN
 
-ENOUGH_BYTES: Final = 1 << 16  # of a stream, after which detection waits for no more
+ENOUGH_BYTES: Final = 1 << 17  # of a stream, after which detection waits for no more
 THRESHOLD: Final = 24.0  # bits asked of a stream
 WHOLE: Final = 12.0  # bits asked of bytes that are all there is, and messages to the last one
 FEW: Final = 8  # bytes of which nothing is asked if they are whole messages
@@ -108,7 +108,7 @@ def detect(data: bytes, other: bytes = b"", final: bool = True) -> Detection:
     """Which protocol a stream speaks that starts with `data`; `other` is the opposite direction's start.
 
     `final` says that nothing follows `data`: without it, evidence that needs the end does not count. Work
-    is bounded by the first 64 KiB, and linear in them.
+    is bounded by the first 128 KiB, and linear in them.
     """
     if not data:
         return Detection(UNKNOWN, (), (), "there are no bytes")
@@ -177,10 +177,11 @@ def _middle(data: bytes, other: bytes, final: bool, known: list[str]) -> list[_W
     end = min(len(data), LOOKED_FOR)
     if end < 2 * FEW:
         return found
+    head = data[:end]
     for codec in registry.codecs():
         if codec.name in known or (codec.tunnelled and final):
             continue
-        at = codec.resync(data, 1, end)
+        at = codec.resync(head, 1, end)
         if at >= end:
             continue
         there = codec.probe(data[at : at + ENOUGH_BYTES], other)

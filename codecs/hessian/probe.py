@@ -13,7 +13,7 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.background import OTHER, proved
+from wirelens.codecs.background import OTHER, PROVED, proved
 from wirelens.codecs.codec import Evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
@@ -24,7 +24,7 @@ from wirelens.codecs.tape import Buffer, Tape
 FIRST_LOOK: Final = 1 << 12  # bytes that are read first
 SECOND_LOOK: Final = 1 << 17  # bytes that are read where the first look ends inside a message
 FEW_NODES: Final = 512  # for that
-PROMISING: Final = 14.0  # or bits for that, where it may read the message to its end
+PROMISING: Final = 14.0  # or bits for that, where it may read to the end and settles what is open
 MOST_NODES: Final = 4096  # of one message, that are weighed
 MOST_MESSAGES: Final = 8
 MOST_NUMBERS: Final = 16  # ints and longs that count
@@ -560,7 +560,8 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                 # a promising message, or one long text, is worth reading on
                 tape.close_all(end)
                 weighing.message(tape, start, end)
-                if tape.size() <= FEW_NODES or (weighing.bits >= PROMISING and len(data) <= SECOND_LOOK):
+                promising = PROMISING <= weighing.bits < PROVED and len(data) <= SECOND_LOOK
+                if promising or tape.size() <= FEW_NODES:
                     return _look(dialect, data, SECOND_LOOK)
                 break
             missing = error.needed - len(data)
