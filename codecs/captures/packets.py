@@ -10,6 +10,7 @@ from typing import Final
 
 from librt.strings import read_i16_be, read_i16_le, read_i32_be, read_i32_le
 from mypy_extensions import i64
+
 from wirelens.codecs.captures.pcap import Packet
 
 LAYER_LIMIT: Final = 32
@@ -285,7 +286,7 @@ class Dissector:
         """Take a fragment that another Dissector's `state` gave; the segment if it completes one."""
         key, offset, more, data, time_us, number, file_offset = row
         packet = Packet(number, time_us, 228, 0, b"", 0, file_offset)
-        return self._fragment(packet, key, offset, more, data)
+        return self._fragment(packet, key, offset, more, data, len(data))
 
     def _ignore(self, reason: str, packet: Packet) -> None:
         self.ignored[reason] = self.ignored.get(reason, 0) + 1
@@ -348,7 +349,8 @@ class Dissector:
                         + data[position + 4 : position + 6],
                         (kind & 0x1FFF) * 8,
                         kind & 0x2000 != 0,
-                        data[position + length : min(whole, size)],
+                        data[position + length : max(position + length, min(whole, size))],
+                        whole - position - length,
                     )
                     if found is None:
                         reason = self._reason
@@ -367,7 +369,7 @@ class Dissector:
                 sender = source + data[position : position + 2]
                 receiver = destination + data[position + 2 : position + 4]
                 start: i64 = position + length
-                stop: i64 = min(size, whole)
+                stop: i64 = max(start, min(size, whole))
                 return Segment(
                     _TCP_KEY + sender + receiver if sender <= receiver else _TCP_KEY + receiver + sender,
                     sender <= receiver,
@@ -375,7 +377,7 @@ class Dissector:
                     _u32_be(data, position + 8),
                     data[position + 13],
                     data[start:stop],
-                    whole - max(stop, start),
+                    whole - stop,
                     packet.time_us,
                     packet.number,
                     packet.file_offset,
@@ -488,7 +490,8 @@ class Dissector:
                         + data[position - 4 : position],
                         kind & 0xFFF8,
                         kind & 1 != 0,
-                        data[position : min(whole, size)],
+                        data[position : max(position, min(whole, size))],
+                        whole - position,
                     )
                     if found is None:
                         reason = self._reason
@@ -716,14 +719,17 @@ class Dissector:
         self._ignore(reason, packet)
         return None
 
-    def _fragment(self, packet: Packet, key: bytes, offset: i64, more: bool, data: bytes) -> Segment | None:
-        """Keep a fragment of the datagram `key` (addresses, protocol, identification)."""
+    def _fragment(
+        self, packet: Packet, key: bytes, offset: i64, more: bool, data: bytes, length: i64
+    ) -> Segment | None:
+        """Keep a fragment of datagram `key` (addresses, protocol, identification); length: on the wire."""
+        length = max(length, len(data))
         waiting = self._waiting.get(key)
         time_us = packet.time_us
         if waiting is not None and time_us - waiting.time_us > FRAGMENT_TIME_US:
             self._give_up(key)
             waiting = None
-        if offset + len(data) > DATAGRAM_LIMIT:
+        if offset + length > DATAGRAM_LIMIT:
             self._reason = "bad-header"
             return None
         self._reason = "fragment"
@@ -735,11 +741,16 @@ class Dissector:
         self._waiting_cost += cost
         number: int = packet.number
         if len(waiting.rows) < FRAGMENTS:
-            waiting.rows.append((key, int(offset), more, data, int(time_us), number, int(packet.file_offset)))
+            place: int = packet.file_offset
+            cut = length > len(data)
+            waiting.rows.append((key, int(offset), more or cut, data, int(time_us), number, place))
+            if cut and not more:
+                # of a last fragment that the capture cut, an empty one says where it ended
+                waiting.rows.append((key, int(offset + length), False, b"", int(time_us), number, place))
             waiting.packets.append(number)
             waiting.add(offset, data)
         if not more:
-            waiting.total = offset + len(data)
+            waiting.total = offset + length
         if waiting.total >= 0 and waiting.have >= waiting.total:
             del self._waiting[key]
             self._waiting_cost -= waiting.cost

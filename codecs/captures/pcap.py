@@ -8,6 +8,7 @@ from struct import Struct
 from typing import Final
 
 from mypy_extensions import i64
+
 from wirelens.codecs.codes import Note
 
 State = tuple[str, tuple[int, ...], tuple[tuple[int, ...], ...]]

@@ -5,6 +5,7 @@ from struct import Struct
 from typing import Final
 
 from mypy_extensions import i64
+
 from wirelens.codecs.captures.pcap import MILLION, SNAP_LIMIT, Packet, RecordReader, State
 
 BLOCK_LIMIT: Final = 1 << 24

@@ -4,6 +4,7 @@ from struct import Struct
 from typing import Final
 
 from mypy_extensions import i64
+
 from wirelens.codecs.captures.pcap import MILLION, RECORD_LIMIT, Packet, RecordReader, State
 
 MAGIC: Final = b"snoop\0\0\0"

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from typing import Final
 
 from mypy_extensions import i64
+
 from wirelens.codecs.captures.packets import ACK, FIN, RST, SYN, TCP, Segment
 from wirelens.codecs.codes import Note
 

@@ -12,6 +12,7 @@ import pytest
 from building import START, block, enhanced, ethernet, interface, ipv4, option, pcap, section, tcp
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wirelens.codecs.captures import PacketReader, range_reader, sniff, split
 from wirelens.codecs.captures.pcap import Packet
 

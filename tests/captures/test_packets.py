@@ -11,6 +11,7 @@ import pytest
 from building import ACK, CLIENT, CLIENT6, PSH, SERVER, SERVER6, ethernet, ipv4, ipv6, tcp, udp
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wirelens.codecs.captures import Dissector, Packet, Segment
 from wirelens.codecs.captures.packets import (
     FRAGMENT_BYTES,
@@ -189,6 +190,17 @@ def test_a_snap_length_cuts_the_payload_only(name: str) -> None:
         assert segment is None or segment.key[0] == 17 or segment.payload == b""
 
 
+@pytest.mark.parametrize("size", range(20, 32))
+def test_a_snap_length_in_the_options(size: int) -> None:
+    """Compiled code may not take a slice that ends before it begins."""
+    options = bytes([1]) * 12
+    whole = tcp(seq=7)[:12] + b"\x80" + tcp(seq=7)[13:] + options + b"payload"
+    frame = ethernet(ipv4(whole))[: 34 + size]
+    segment = Dissector().dissect(Packet(1, 0, 1, 0, frame, 34 + len(whole), 0))
+    assert segment is not None
+    assert (segment.sequence, segment.payload, segment.missing) == (7, b"", 7)
+
+
 def test_both_directions_have_one_key() -> None:
     there = dissect(ethernet(INNER))
     back = dissect(ethernet(ipv4(tcp(1080, 40000), 6, SERVER, CLIENT)))
@@ -328,6 +340,24 @@ def test_fragments_twice_and_overlapping() -> None:
     # 24..72 of the datagram came again with other bytes: 64..72 of them first
     expected[64 - 20 : 72 - 20] = b"\xff" * 8
     assert segment.payload == bytes(expected)
+
+
+def test_a_last_fragment_that_the_capture_cut() -> None:
+    body = udp(data=bytes(range(100)))
+    frames = [ipv4(body[:64], 17, fragment=0x2000), ipv4(body[64:], 17, fragment=8)]
+    whole = len(frames[1]) + 14
+    packets = [
+        Packet(1, 0, 1, 0, ethernet(frames[0]), 98, 0),
+        Packet(2, 9, 1, 0, ethernet(frames[1])[:-9], whole, 90),
+    ]
+    dissector = Dissector()
+    assert [dissector.dissect(packet) for packet in packets] == [None, None]
+    rows = dissector.state()
+    other = Dissector()
+    assert [other.add_fragment(row) for row in rows] == [None] * len(rows)
+    for one in (dissector, other):
+        (segment,) = one.close()
+        assert (segment.payload, segment.missing) == (bytes(range(91)), 9)
 
 
 def test_fragments_of_a_tunnel() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from wirelens.codecs.captures.pasted import FORMS, Pasted, PastedError, pasted
 from wirelens.codecs.codes import CODES
 

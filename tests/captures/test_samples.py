@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from wirelens.codecs.captures import UNSUPPORTED, Flow, Reader, flows
 
 CAPTURES = Path(__file__).resolve().parents[3] / "shared" / "captures"

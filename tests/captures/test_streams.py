@@ -11,6 +11,7 @@ import pytest
 from building import ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Talk, ethernet, ipv4, pcap, tcp, udp
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wirelens.codecs.captures import Assembler, Flow, Piece, Reader, Segment, flows
 from wirelens.codecs.captures import streams as limits
 
