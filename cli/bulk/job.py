@@ -8,7 +8,8 @@ them up, and either everything becomes the folder's or nothing does (see ledger.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from wirelens.cli.bulk.decoding import (
     UNRECOGNISED,
     Config,
 )
-from wirelens.cli.bulk.files import Found, below, find
+from wirelens.cli.bulk.files import Found, Readers, below, find
 from wirelens.cli.bulk.ledger import Entry, Run, State, staged_target
 from wirelens.cli.bulk.plan import FRESH, HEAD_BYTES, NO_TIME, Input, Range, Tail, cut, load_state, look, pack
 from wirelens.cli.bulk.reading import side_place
@@ -298,6 +299,7 @@ class Job:
             if each.kind == "changed":
                 why = "it grew or was written to since it was converted, and cannot be gone on with"
                 faults[number] = [("changed", 0, why)]
+                report.errors += 1
                 continue
             changed.add(number)
             old = self.kept.get(number) if each.kind == "grown" else None
@@ -317,7 +319,6 @@ class Job:
             for code, _, text in more:
                 report.codes[code] = report.codes.get(code, 0) + 1
                 report.damaged.append((entries[number]["file"], code, text))
-            report.errors += len(more)
         for number in changed:
             entries[number] = self._add(
                 entries[number], number, counts.get(number, [0] * decoding.COUNTS), report
@@ -327,6 +328,8 @@ class Job:
                 raise UnbalancedError(f"{entry['file']}: {entry['pending']} bytes were pending and are gone")
         if rows["messages"] != report.messages:
             raise UnbalancedError(f"{report.messages} messages were decoded, {rows['messages']} rows written")
+        plain = {number for number, entry in entries.items() if not entry["compressed"] and entry["packets"]}
+        moves |= self._damage(faults, plain, rows)
         for table in ("messages", "quarantine"):
             if not rows[table] and (self.order.mode == "overwrite" or not self.run.folder.walk(table)):
                 moves |= self._empty(table)
@@ -415,7 +418,7 @@ class Job:
         """Add to a ledger row, and to the report, what became of a file's bytes. Each is in one place."""
         entry = dict(entry)
         name = entry["file"]
-        old = self.kept.get(number, {"read": 0, "overhead": 0, "packets": 0, "pending": 0})
+        old = self.kept.get(number, {"read": 0, "overhead": 0, "packets": 0, "pending": 0, "errors": 0})
         if count[CARRIED] != old["pending"]:
             raise UnbalancedError(f"{name}: {old['pending']} bytes were pending, {count[CARRIED]} came back")
         into = {
@@ -445,8 +448,38 @@ class Job:
         report.pending += count[PENDING]
         report.packets += (entry["packets"] or 0) - (old["packets"] or 0)
         report.messages += count[MESSAGES]
-        report.errors += count[ERRORS]
+        report.errors += entry["errors"] - old["errors"]
         return entry
+
+    def _damage(
+        self, faults: Mapping[int, Sequence[Fault]], plain: Set[int], rows: dict[str, int]
+    ) -> dict[str, str]:
+        """A part of the quarantine with what is wrong with files; and the bytes there, of those in `plain`."""
+        readers = Readers()
+        writer = PartWriter(
+            self.run.folder, "quarantine", (f"{self.run.path}/stage", "quarantine"), "files", self.order.jsonl
+        )
+        for each in self.inputs:
+            for code, offset, text in faults.get(each.number, ()):
+                raw = None
+                if each.number in plain and code != "unreadable":
+                    with suppress(OSError):  # it may be gone since
+                        raw = b"".join(readers.chunks(each.root, each.path, offset, decoding.HEAD_BYTES))
+                row = (
+                    each.name,
+                    *(None,) * 11,
+                    each.detail or "unknown",
+                    code,
+                    offset,
+                    decoding.clean(text),
+                    None,
+                    raw,
+                    None,
+                )
+                writer.add(row, len(raw or b""))
+                rows["quarantine"] += 1
+        writer.close()
+        return {path: staged_target(path, self.run.name) for path, _, _ in writer.files}
 
     def _empty(self, table: str) -> dict[str, str]:
         """A part without rows, so that a table is there to be read."""

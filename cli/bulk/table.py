@@ -55,9 +55,13 @@ MESSAGES = (
 )
 QUARANTINE = (
     *SOURCE,
-    ("protocol", "string", "protocol that was recognised or asked for, or unknown"),
+    (
+        "protocol",
+        "string",
+        "protocol that was recognised or asked for, or unknown; of a damaged file its container",
+    ),
     ("error_code", "string", "why it did not decode"),
-    ("error_offset", "int64", "where, as `offset` counts"),
+    ("error_offset", "int64", "where, as `offset` counts; where a file is damaged, in the file"),
     ("error_text", "string", "why, in words"),
     ("partial", "string", "the part that did decode, in the JSON notation"),
     ("raw", "binary", "the bytes; of a stream of no known protocol as many as --quarantine says"),

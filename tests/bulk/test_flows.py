@@ -160,6 +160,8 @@ def test_a_final_run_tells_what_was_cut(mixed: list[bytes], tmp_path: Path) -> N
     assert report.read < path.stat().st_size
     report = run([path], tmp_path / "out", resume=True, final=True)
     assert [code for _, code, _ in report.damaged] == ["truncated"]
+    (row,) = (row for row in table(tmp_path / "out", "quarantine") if row["protocol"] == "pcap")
+    assert path.read_bytes()[row["error_offset"] :] == row["raw"]
     assert [row["read"] for row in table(tmp_path / "out", "_ledger")] == [path.stat().st_size]
 
 
