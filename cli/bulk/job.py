@@ -454,7 +454,7 @@ class Job:
     def _damage(
         self, faults: Mapping[int, Sequence[Fault]], plain: Set[int], rows: dict[str, int]
     ) -> dict[str, str]:
-        """A part of the quarantine with what is wrong with files; and the bytes there, of those in `plain`."""
+        """A part of the quarantine with what is wrong with files, and the bytes there of those in `plain`."""
         readers = Readers()
         writer = PartWriter(
             self.run.folder, "quarantine", (f"{self.run.path}/stage", "quarantine"), "files", self.order.jsonl
