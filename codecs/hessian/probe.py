@@ -84,6 +84,9 @@ class _Weighing:
         self.seen: list[int] = [0] * 256  # how often each opcode was met
         self.before: i64 = -99  # the opcode of the scalar before, and how far it was from its own
         self.step: i64 = 0
+        self.last_number: i64 = -1
+        self.at_top = False
+        self.top_texts: i64 = 0
         self.best = 0.0  # the most bits at the end of a message or of a value at the top
         self.objects: i64 = 0
         self.numbers: i64 = 0  # opcodes of ints and longs that counted
@@ -126,7 +129,8 @@ class _Weighing:
         first: i64 = 2  # the next value at the top
         values = words[t.WIDTH + t.HEAD] == VALUES
         while index < limit:
-            if values and index >= first:
+            self.at_top = values and index >= first
+            if self.at_top:
                 if first > 2:
                     self.best = max(self.best, self.bits)
                 first = words[index * t.WIDTH + t.NEXT]
@@ -224,7 +228,8 @@ class _Weighing:
             step = opcode - self.before
             counting = -4 <= step <= 4 or step == self.step
             if step == 0:
-                counting = False
+                counting = words[at + t.NUMBER] == self.last_number  # the same once more
+            self.last_number = words[at + t.NUMBER]
             self.step = step
             self.before = opcode
             if counting:
@@ -331,6 +336,8 @@ class _Weighing:
             self.bits += CONTROL
             return
         self.texts += 1
+        if self.at_top:
+            self.top_texts += 1
         name = head >> t.FIELD_SHIFT != 0
         gained = self.boundary(content, end) if head & t.SIMPLE else self.mixed(content, end)
         if name and self.identifier(content, end, False):
@@ -347,6 +354,8 @@ class _Weighing:
             gained += LETTER / self.again(data[start])
         # a row of texts with lengths before them is common: many are worth no more than a few
         spread = 1.0 + float(self.texts) / 8.0
+        if self.at_top and self.top_texts > 1:
+            gained = min(gained, 0.5)
         self.bits += gained / (spread * spread) if gained > 0.0 else gained
         self.last_text = end
         self.last_bits = length_bits if size > 3 else 1.0
@@ -449,6 +458,8 @@ class _Weighing:
         behind = tape.next(index)
         if tape.number(index) == index:
             text = index + 1
+            if self.dialect != d.FINAL:
+                self.bits += LETTER / self.again(0x74)  # t
             if text < tape.size() and tape.number(text) < tape.end(text):
                 self.class_name(tape, text)
                 self.bits += 2.0
@@ -594,17 +605,17 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
     at_end = CUT if settle else 0.0
     if whole:
         at_end = 2.0
-        if packets:
-            pass
-        elif weighing.last_text == cursor.pos:
-            at_end = weighing.last_bits
-        elif weighing.longest >= 4:
+        if weighing.longest >= 4:
             count = weighing.longest
             while count > 1 and at_end < 12.0:
                 at_end += 1.0
                 count >>= 1
+        if weighing.last_text == cursor.pos:
+            at_end = max(at_end, weighing.last_bits)
         elif data[len(data) - 1] == 0x7A or data[len(data) - 1] == 0x5A:
-            at_end = 4.0
+            at_end = max(at_end, 4.0)
+        if values > 1:
+            at_end = min(at_end, 4.0)  # rows of texts end where they end
     if dialect != d.FINAL:
         weighing.bits -= 0.125 if dialect == d.DRAFT else 0.25  # spoken less often today
     one = messages == 1 and values <= 1
