@@ -283,7 +283,8 @@ def _work(job: Job, spark: object, display: Display) -> Report:
 
     display.step("Converting")
     display.expect(len(job.inputs), job.total)
-    thread: threading.Thread = InheritableThread(target=work)
+    # The session is not needed by a classic one; Spark Connect copies its tags to the thread.
+    thread: threading.Thread = InheritableThread(target=work, session=session)
     thread.daemon = True
     # Spark's own handler would cancel jobs from inside the signal. SIGTERM is to leave things in order too.
     before = [signal.signal(each, interrupt) for each in (signal.SIGINT, signal.SIGTERM)]
