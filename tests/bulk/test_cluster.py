@@ -23,7 +23,9 @@ from wirelens.cli.bulk import decoding, job, plan, session
 plan.PACK_BYTES = 1
 job.BUCKET_BYTES = 10_000
 master, source, target, log = sys.argv[1:]
-spark = session.start(master, conf=["spark.executor.memory=512m"], log=Path(log))
+# So that what the lost worker kept is given up soon.
+quick = ["spark.shuffle.io.maxRetries=1", "spark.shuffle.io.retryWait=1s"]
+spark = session.start(master, conf=["spark.executor.memory=512m", *quick], log=Path(log))
 work = job.Job(job.Order([source], target))
 work.look()
 work.work(spark)
