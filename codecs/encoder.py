@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from librt.strings import BytesWriter
+
 from wirelens.codecs import registry
 from wirelens.codecs.cursor import DecodeError
 from wirelens.codecs.decoder import Decoder

@@ -14,6 +14,7 @@ from typing import Final
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.expect import Path, array_of, object_of, only, text_bytes
 from wirelens.codecs.node import Json, Node, field, utf8

@@ -13,6 +13,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
+
 from wirelens.cli.version import compiled_modules, describe
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -5,6 +5,7 @@ import pickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.esnp import unzigzag, varint_size
 from wirelens.codecs.tape import Buffer

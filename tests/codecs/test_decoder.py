@@ -1,6 +1,7 @@
 """The decoder and the encoder: chunks, damage, limits, records by hand."""
 
 import pytest
+
 from wirelens import codecs
 from wirelens.codecs import decoder as decoder_module
 from wirelens.codecs.node import Json

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from wirelens import codecs
 from wirelens.codecs.esnp import url
 from wirelens.codecs.node import Json

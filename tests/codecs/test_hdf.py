@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
+
 from wirelens import codecs
 from wirelens.codecs import hdf
 from wirelens.codecs.codes import Note

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from wirelens import codecs
 from wirelens.codecs import registry
 from wirelens.codecs.record import Record

@@ -11,6 +11,7 @@ import trees
 from hypothesis import given
 from hypothesis import strategies as st
 from trees import NULL, Tree, as_map, bean, binary, date, double, entries, flag, items, long, ref, text, whole
+
 from wirelens import codecs
 from wirelens.codecs import tape as t
 from wirelens.codecs.codes import CODES

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wirelens import codecs
 from wirelens.cli.main import group
 from wirelens.codecs import registry

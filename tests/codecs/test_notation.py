@@ -8,6 +8,7 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import EncodeError, JsonTextError, date_text, dumps, loads, tree_json
