@@ -184,27 +184,24 @@ class Run:
         """The records of a capture."""
         from wirelens.cli.packets import Capture
 
-        capture = Capture(item, self.protocol, self.selection)
-        told = 0
+        capture = Capture(item, self.protocol, self.selection, self.verbose)
         for said in capture.messages_of(capture.pieces()):
-            if self.verbose and len(capture.verdicts) > told:
-                told = self.say_verdicts(capture, told)
+            self.say_verdicts(capture)
             yield said.record
-        if self.verbose:
-            self.say_verdicts(capture, told)
+        self.say_verdicts(capture)
         if capture.damaged:
             self.undecoded = True
         self.output.flush()
         capture.say_end()
 
-    def say_verdicts(self, capture: Capture, told: int) -> int:
-        """Say how the protocols of directions were found, from the one at `told` on; their number."""
-        for (flow, direction), found in list(capture.verdicts.items())[told:]:
+    def say_verdicts(self, capture: Capture) -> None:
+        """Say how the protocols of directions were found, as far as this is new."""
+        for (flow, direction), found in capture.verdicts.items():
             why = f", {found.bits:.0f} bits: {'; '.join(found.reasons)}" if found.reasons else ""
             click.echo(
                 f"{capture.item.name}: flow {flow} {'<>'[not direction]} {found.protocol}{why}", err=True
             )
-        return len(capture.verdicts)
+        capture.verdicts.clear()
 
 
 def draw(records: Iterator[Record], output: Output, style: str, plain: bool) -> None:

@@ -30,6 +30,9 @@ Of a pair of numbers the first is the client's: the side that sent the SYN, or t
 Flows of which nothing is known are listed with --all."""
 
 
+VERDICTS_KEPT: Final = 1 << 12
+
+
 @click.command(
     context_settings=options.CONTEXT, epilog=EPILOG, short_help="List the conversations of a capture."
 )
@@ -174,19 +177,26 @@ def conversations(item: Input, protocol: str | None, selection: Selection) -> tu
     """The flows of a capture in order, and whether the file is damaged."""
     from wirelens.cli.packets import Capture
 
-    capture = Capture(item, protocol, selection)
+    capture = Capture(item, protocol, selection, True)
     rows: dict[int, Row] = {}
+    kept: dict[Verdict, Verdict] = {}  # most flows are found alike: one verdict stands for them
+
+    def count(said: list[Said]) -> None:
+        for (number, direction), verdict in capture.verdicts.items():
+            row = rows[number]
+            if len(kept) < VERDICTS_KEPT:
+                verdict = kept.setdefault(verdict, verdict)
+            row.verdicts[direction] = verdict
+            row.known = row.known or verdict.protocol != "unknown"
+        capture.verdicts.clear()
+        for one in capture.known(said):
+            rows[one.flow.number].add(one)
+
     for piece in capture.pieces():
         if piece.flow.number not in rows:
             rows[piece.flow.number] = Row(piece.flow)
-        for said in capture.known(capture.conversations.feed(piece)):
-            rows[said.flow.number].add(said)
-    for said in capture.known(capture.conversations.close()):
-        rows[said.flow.number].add(said)
-    for (number, direction), verdict in capture.verdicts.items():
-        row = rows[number]
-        row.verdicts[direction] = verdict
-        row.known = row.known or verdict.protocol != "unknown"
+        count(capture.conversations.feed(piece))
+    count(capture.conversations.close())
     capture.foreign = 0
     capture.messages = len(rows)
     capture.say_end()

@@ -22,16 +22,27 @@ if TYPE_CHECKING:
 
 LARGE: Final = 1 << 25  # bytes of a file that takes long enough for a progress bar
 NOTES_SAID: Final = 8  # notes on a capture file that are said
+UNREAD: Final = {
+    "encrypted": "encrypted",
+    "802.11-aggregate": "of 802.11 with several frames in one",
+    "fragment-incomplete": "in fragments of which some are missing",
+    "layers": "with too many headers",
+}
 
 
 class Capture:
-    """Reads one capture; counts what is not shown."""
+    """Reads one capture; counts what is not shown.
 
-    def __init__(self, item: Input, protocol: str | None, selection: Selection | None) -> None:
+    With `why` the verdicts on directions are collected in `verdicts`, for the caller to take out.
+    """
+
+    def __init__(
+        self, item: Input, protocol: str | None, selection: Selection | None, why: bool = False
+    ) -> None:
         self.item = item
         self.reader = Reader()
         self.verdicts: dict[tuple[int, int], Verdict] = {}
-        self.conversations = Conversations(protocol, self.verdicts)
+        self.conversations = Conversations(protocol, self.verdicts if why else None)
         self.selection = selection if selection is not None and selection.of_flows else None
         self.messages = 0
         self.foreign = 0  # bytes of other protocols
@@ -83,9 +94,23 @@ class Capture:
         if self.foreign:
             flows = count(len(self.foreign_flows), "flow")
             click.echo(f"{name}: {flows} with {count(self.foreign, 'byte')} of other protocols", err=True)
+        unread = unread_packets(self.reader.ignored)
+        if unread:
+            click.echo(f"{name}: not read: {unread}", err=True)
         if not self.messages and not self.foreign:
             packets = count(self.reader.packets, "packet")
             click.echo(f"{name}: {packets}, none with bytes of TCP or UDP that are wanted", err=True)
+
+
+def unread_packets(ignored: dict[str, int]) -> str:
+    """What there is of packets that may well carry messages but cannot be looked into; "" for none."""
+    parts: list[str] = []
+    for reason, number in sorted(ignored.items(), key=lambda entry: -entry[1]):
+        if reason.startswith("link-type "):
+            parts.append(f"{count(number, 'packet')} of the link type {reason[10:]}")
+        elif reason in UNREAD:
+            parts.append(f"{count(number, 'packet')} {UNREAD[reason]}")
+    return ", ".join(parts[:NOTES_SAID])
 
 
 def progress(item: Input) -> Iterator[bytes]:

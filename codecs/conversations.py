@@ -5,7 +5,6 @@ complete. A direction's protocol is found once and stays; the two directions hel
 bounded by the constants below.
 """
 
-from collections import deque
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -25,6 +24,8 @@ ALL_HEADS: Final = 1 << 25
 """The same of all directions together; then those that wait longest are given up as unknown."""
 ALL_HELD: Final = 1 << 26
 """So many bytes of messages that are not complete may wait; then the longest is given up as truncated."""
+MARK_COST: Final = 128
+"""What a piece counts beside its bytes as long as no record has taken them."""
 OPEN_REQUESTS: Final = 1 << 10
 """So many requests of one direction may wait for their replies; the oldest are forgotten."""
 PACKETS: Final = 64
@@ -75,33 +76,72 @@ class _Request:
         self.time_us: Final[i64] = time_us
 
 
+class _Open:
+    """The requests of one direction that wait for their replies: by key, and those without one in order."""
+
+    def __init__(self) -> None:
+        self.keyed: dict[str, list[_Request]] = {}
+        self.count: i64 = 0  # of those with a key
+        self.queue: list[_Request] = []
+
+    def add(self, key: str, request: _Request) -> None:
+        if not key:
+            self.queue.append(request)
+            if len(self.queue) > OPEN_REQUESTS:
+                del self.queue[0]
+            return
+        self.keyed.setdefault(key, []).append(request)
+        self.count += 1
+        if self.count > OPEN_REQUESTS:
+            oldest = next(iter(self.keyed))
+            self.count -= len(self.keyed.pop(oldest))
+
+    def take(self, key: str) -> _Request | None:
+        """The request that a reply belongs to; it is no longer open."""
+        if not key:
+            return self.queue.pop(0) if self.queue else None
+        requests = self.keyed.get(key)
+        if requests is None:
+            return None
+        self.count -= 1
+        request = requests.pop()
+        if not requests:
+            del self.keyed[key]
+        return request
+
+
 class _Side:
-    """One direction."""
+    """One direction. Tens of thousands may be open at once, so it holds nothing that it does not need."""
 
     def __init__(self, flow: Flow, direction: int) -> None:
         self.flow: Final = flow
         self.direction: Final = direction
         self.decoder: Decoder | None = None
-        self.waiting: list[Piece] = []  # until the protocol is found
+        self.waiting: list[Piece] | None = None  # until the protocol is found
         self.waiting_bytes: i64 = 0
         self.tried: i64 = 0  # bytes at the last attempt to find it
-        self.verdict = Verdict(UNKNOWN, 0.0, ())
-        self.marks: deque[_Mark] = deque()
-        self.notes: list[Note] = []
-        self.held: i64 = 0  # bytes in the decoder that are in no record yet
+        self.protocol = UNKNOWN
+        self.marks: list[_Mark] = []
+        self.mark: i64 = 0  # the first of them that some byte still needs
+        self.notes: list[Note] | None = None
+        self.held: i64 = 0  # what is in the decoder and in no record yet: bytes, and the cost of marks
         self.position: i64 = 0
-        self.requests: dict[str, list[_Request]] = {}
-        self.request_count: i64 = 0
-        self.queue: deque[_Request] = deque()
+        self.requests: _Open | None = None
         self.text = ""
         self.ended = False
 
     @property
     def named(self) -> bool:
-        return self.verdict.protocol != UNKNOWN
+        return self.protocol != UNKNOWN
 
     def head(self) -> bytes:
-        return b"".join([piece.data for piece in self.waiting])
+        waiting = self.waiting
+        return b"" if waiting is None else b"".join([piece.data for piece in waiting])
+
+    def note(self, notes: tuple[Note, ...]) -> None:
+        if self.notes is None:
+            self.notes = []
+        self.notes.extend(notes)
 
 
 class Conversations:
@@ -176,6 +216,8 @@ class Conversations:
         """Keep a piece until the direction's protocol is found."""
         size: i64 = len(piece.data)
         if size or piece.gap or piece.notes:
+            if side.waiting is None:
+                side.waiting = []
             side.waiting.append(piece)
         side.waiting_bytes += size
         self._heads += size
@@ -193,14 +235,13 @@ class Conversations:
         side.tried = len(data)
         other = self._sides.get((side.flow.number, 1 - side.direction))
         opposite = b"" if other is None else other.head()
-        verdict = side.verdict
+        verdict = Verdict(UNKNOWN, 0.0, ())
         if data:
             whole = side.ended or side.flow.transport == "udp"
             verdict = _verdict(detect(data, opposite, whole), side.flow)
         if verdict.protocol == UNKNOWN and other is not None and other.named and other.decoder is not None:
             # both sides of a conversation speak the same protocol
-            found = other.verdict
-            verdict = Verdict(found.protocol, 0.0, (f"the other direction is {found.protocol}",))
+            verdict = Verdict(other.protocol, 0.0, (f"the other direction is {other.protocol}",))
         if verdict.protocol == UNKNOWN and not final:
             return
         self._settle(side, verdict, said)
@@ -209,7 +250,7 @@ class Conversations:
 
     def _settle(self, side: _Side, verdict: Verdict, said: list[Said]) -> None:
         """Take a protocol for a direction and decode what waited for it."""
-        side.verdict = verdict
+        side.protocol = verdict.protocol
         key = (side.flow.number, side.direction)
         if self.verdicts is not None:
             self.verdicts[key] = verdict
@@ -218,9 +259,10 @@ class Conversations:
         self._heads -= side.waiting_bytes
         side.waiting_bytes = 0
         waiting = side.waiting
-        side.waiting = []
-        for piece in waiting:
-            self._decode(side, piece, said)
+        side.waiting = None
+        if waiting is not None:
+            for piece in waiting:
+                self._decode(side, piece, said)
 
     # --- messages -------------------------------------------------------------------------------------
 
@@ -228,7 +270,7 @@ class Conversations:
         decoder = side.decoder
         assert decoder is not None
         if piece.notes:
-            side.notes.extend(piece.notes)
+            side.note(piece.notes)
         if piece.gap:
             self._give(side, decoder.gap(piece.gap), said)
         size: i64 = len(piece.data)
@@ -236,8 +278,8 @@ class Conversations:
             return
         side.position = piece.offset + size
         side.marks.append(_Mark(side.position, piece.time_us, piece.packets))
-        side.held += size
-        self._held += size
+        side.held += size + MARK_COST
+        self._held += size + MARK_COST
         if piece.flow.transport == "udp":
             self._give(side, decoder.close(piece.data), said)
         else:
@@ -250,9 +292,8 @@ class Conversations:
             if longest is None or side.held > longest.held:
                 longest = side
         if longest is not None and longest.decoder is not None:
-            longest.notes.append(
-                Note("capture-limit", int(longest.position), f"more than {ALL_HELD} bytes of messages waited")
-            )
+            text = f"more than {ALL_HELD} bytes of messages waited"
+            longest.note((Note("capture-limit", int(longest.position), text),))
             self._give(longest, longest.decoder.close(), said)
 
     def _give(self, side: _Side, records: list[Record], said: list[Said]) -> None:
@@ -261,13 +302,14 @@ class Conversations:
 
     def _say(self, side: _Side, record: Record) -> Said:
         end: i64 = record.offset + record.length
-        side.held -= record.length
-        self._held -= record.length
+        freed: i64 = record.length
         time_us: i64 = side.flow.last_us
         packets: list[int] = []
         marks = side.marks
-        while marks:
-            mark = marks[0]
+        at: i64 = side.mark
+        count: i64 = len(marks)
+        while at < count:
+            mark = marks[at]
             time_us = mark.time_us
             if len(packets) < PACKETS:
                 packets.extend(mark.packets)
@@ -275,13 +317,25 @@ class Conversations:
                 packets[PACKETS - 1 :] = mark.packets
             if mark.end > end:
                 break
-            marks.popleft()
+            at += 1
+            freed += MARK_COST
             if mark.end == end:
                 break
-        if side.notes:
-            mine = [note for note in side.notes if note.offset <= end]
+        if at == count:
+            marks.clear()
+            at = 0
+        elif 2 * at > count:
+            del marks[:at]
+            at = 0
+        side.mark = at
+        side.held -= freed
+        self._held -= freed
+        notes = side.notes
+        if notes is not None:
+            mine = [note for note in notes if note.offset <= end]
             if mine:
-                side.notes = [note for note in side.notes if note.offset > end]
+                rest = [note for note in notes if note.offset > end]
+                side.notes = rest or None
                 record.extra_notes = [*(record.extra_notes or ()), *mine]
         pair = ""
         latency: int | None = None
@@ -316,33 +370,15 @@ class Conversations:
         """Remember a request; the name of its pair."""
         self._pairs += 1
         request = _Request(f"{side.flow.number}.{self._pairs}", time_us)
-        if key:
-            side.requests.setdefault(key, []).append(request)
-            side.request_count += 1
-            if side.request_count > OPEN_REQUESTS:
-                oldest = next(iter(side.requests))
-                side.request_count -= len(side.requests.pop(oldest))
-        else:
-            side.queue.append(request)
-            if len(side.queue) > OPEN_REQUESTS:
-                side.queue.popleft()
+        if side.requests is None:
+            side.requests = _Open()
+        side.requests.add(key, request)
         return request.pair
 
     def _answered(self, side: _Side, key: str) -> _Request | None:
         """The open request of the other direction that a reply belongs to; it is no longer open."""
         other = self._sides.get((side.flow.number, 1 - side.direction))
-        if other is None:
-            return None
-        if key:
-            requests = other.requests.get(key)
-            if requests is None:
-                return None
-            other.request_count -= 1
-            request = requests.pop()
-            if not requests:
-                del other.requests[key]
-            return request
-        return other.queue.popleft() if other.queue else None
+        return None if other is None or other.requests is None else other.requests.take(key)
 
 
 def _verdict(found: Detection, flow: Flow) -> Verdict:

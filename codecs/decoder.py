@@ -113,6 +113,11 @@ class Decoder:
             self._opaque(records)
         else:
             self._messages(self.codec, records, final)
+        if self._pos == len(self._data):
+            # many streams may be open at once: what is read is not kept
+            self._base += self._pos
+            self._data = b""
+            self._pos = 0
         return records
 
     def _settle(self, final: bool) -> bool:
