@@ -6,7 +6,7 @@ section 1 for the final and the first dialect, 1.2 for what readers of the draft
 
 from typing import Final
 
-from librt.strings import read_f32_be, read_f64_be, read_i16_be, read_i32_be, read_i64_be, read_i64_le
+from librt.strings import read_f32_be, read_f64_be, read_i16_be, read_i32_be, read_i64_be
 from librt.vecs import append, vec
 from mypy_extensions import i64
 
@@ -14,6 +14,7 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian import forms
+from wirelens.codecs.scan import plain_end
 from wirelens.codecs.tape import FORM_SHIFT, HIDDEN, REFERRED, SIMPLE, Tape
 
 # How many values `Values.read` reads, beside a plain count.
@@ -89,21 +90,6 @@ class Tables:
         return len(self.classes) // _CLASS_WORDS
 
 
-def unlike_simple(word: i64) -> bool:
-    """True where any of eight bytes is not plain printable ASCII, or is escaped in JSON.
-
-    Every byte gets its own test, in its highest bit: it is set there already, or a subtraction borrows
-    from it (below 20; 22, 5c and 7f after an exclusive or made them 0).
-    """
-    # products, since the compiler takes no literal beyond 62 bits as a native number
-    ones: i64 = 0x0101010101010101
-    tested = word | (word - ones * 0x20)
-    tested |= (word ^ ones * 0x22) - ones
-    tested |= (word ^ ones * 0x5C) - ones
-    tested |= (word ^ ones * 0x7F) - ones
-    return tested & ones << 7 != 0
-
-
 def measure(data: bytes, at: i64, end: i64, units: i64, wide: i64) -> i64:
     """Where text of so many UTF-16 units ends, and what it is like.
 
@@ -112,24 +98,12 @@ def measure(data: bytes, at: i64, end: i64, units: i64, wide: i64) -> i64:
     it); -1 where the data ends before, or -2 - position of a byte that starts no character.
     """
     stop = at + units
-    if stop <= end:
-        # most texts are simple, and then eight bytes at a time tell
-        place = at
-        while place + 8 <= stop:
-            if unlike_simple(read_i64_le(data, place)):
-                break
-            place += 8
-        else:
-            if place == stop:
-                return stop << MEASURE_SHIFT
-            if place + 8 <= len(data):
-                # the bytes up to `stop` move up, spaces take their place
-                bits = (stop - place) << 3
-                word = read_i64_le(data, place) << (64 - bits)
-                if not unlike_simple(word | 0x2020202020202020 >> bits):
-                    return stop << MEASURE_SHIFT
+    if stop <= end:  # most texts are simple throughout
+        at = plain_end(data, at, stop)
+        if at == stop:
+            return stop << MEASURE_SHIFT
     flags: i64 = 0
-    left = units
+    left = stop - at
     while left > 0:
         if at >= end:
             return -1
@@ -177,6 +151,35 @@ def measure(data: bytes, at: i64, end: i64, units: i64, wide: i64) -> i64:
         else:
             return -2 - at
     return at << MEASURE_SHIFT | flags
+
+
+def skip_plain_class(data: bytes, pos: i64, end: i64) -> i64:
+    """The position behind a class definition of final, from behind its C; -1 where it is not an everyday one.
+
+    Everyday are short strings in printable ASCII, and a number of fields in one byte.
+    """
+    left: i64 = -1  # fields, behind the name
+    while left != 0:
+        if pos >= end:
+            return -1
+        size: i64 = data[pos]
+        if size >= 0x30 and size < 0x34 and pos + 1 < end:
+            size = (size & 3) << 8 | data[pos + 1]
+            pos += 1
+        elif size >= 0x20:
+            return -1
+        pos += 1
+        if pos + size >= end or plain_end(data, pos, pos + size) != pos + size:
+            return -1
+        pos += size
+        if left < 0:
+            left = data[pos] - 0x90
+            if left < 0 or left > 0x2F:
+                return -1
+            pos += 1
+        else:
+            left -= 1
+    return pos
 
 
 def int_bits(value: i64) -> i64:
@@ -1439,6 +1442,8 @@ class Values:
         node = tape.open(head | t.REMOTE, start, 0)
         flags = self._type_ended()
         if cursor.pos == start + 1:
+            if cursor.pos >= cursor.end:
+                raise cursor.short(1, "the type of a remote object")
             raise cursor.error("bad-value", start, "a remote object has no type, where every writer puts one")
         self.string(0, "the address of a remote object")
         tape.close(node, cursor.pos)

@@ -35,6 +35,7 @@ from wirelens.codecs.hessian.decoder import (
     Values,
     content_of,
     opens_message,
+    skip_plain_class,
 )
 from wirelens.codecs.node import HINTS, Json, Node, field, hint
 from wirelens.codecs.tape import Buffer, Tape
@@ -448,6 +449,13 @@ class Messages:
     def _defines_class(self) -> bool:
         """True where the C at the cursor defines classes for an object, False where it is a call."""
         cursor = self.cursor
+        data = cursor.data
+        behind = cursor.pos
+        while 0 <= behind < cursor.end and data[behind] == 0x43:
+            behind = skip_plain_class(data, behind + 1, cursor.end)
+        if 0 <= behind < cursor.end:
+            opener: i64 = d.TABLES[d.FINAL][data[behind]]
+            return opener == d.OBJECT_SHORT or opener == d.OBJECT_INT
         ahead = Cursor(cursor.buffer, cursor.pos, cursor.end)
         scratch = Tape(cursor.buffer)
         values = Values(ahead, scratch, Tables(d.FINAL))

@@ -8,6 +8,7 @@ prints it (toString).
 from typing import Final
 
 from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.tape import Buffer, Tape
 
@@ -211,12 +212,41 @@ def gadget(name: bytes) -> str:
     return ""
 
 
+# Names of which it is known that there is nothing to say: a stream has the same ones in each message.
+_harmless: Final[set[bytes]] = set()
+_HARMLESS: Final = 4096
+
+
+def _nothing_to_say(tape: Tape) -> bool:
+    """True where all content is in the tape's own buffer and every class named in it is harmless."""
+    words = tape.words
+    data = tape.buffer.data
+    behind = tape.size() * t.WIDTH
+    at: i64 = 0
+    while at < behind:
+        head = words[at + t.HEAD]
+        if head & t.EMBEDDED:
+            return False
+        kind = head & t.KIND_MASK
+        if kind == t.CLASS or (kind == t.TYPE and words[at + t.NEXT] * t.WIDTH > at + t.WIDTH):
+            text = at + t.WIDTH
+            if text >= behind or words[text + t.HEAD] & t.KIND_MASK != t.STRING16:
+                return False
+            start = words[text + t.NUMBER]
+            if start < 0 or data[start : words[text + t.END]] not in _harmless:
+                return False
+        at += t.WIDTH
+    return True
+
+
 def gadget_notes(tape: Tape) -> None:
     """Note each class of `GADGETS` and `PACKAGES` once, where a tape first names it.
 
     The offset is that of the name; an array's type, as `[com.example.Car`, names its class. Looks at each
     class definition and type once: linear in the tape.
     """
+    if _nothing_to_say(tape):
+        return
     size: i64 = tape.size()
     index: i64 = 0
     buffer: Buffer = tape.buffers[0]
@@ -241,6 +271,7 @@ def gadget_notes(tape: Tape) -> None:
                 text = tape.next(text)
             if text < tape.next(index) and tape.number(text) >= 0:
                 name = buffer.data[tape.number(text) : tape.end(text)]
+                whole = name
                 if name.startswith(b"["):
                     name = name.lstrip(b"[")
                 if name not in seen:
@@ -252,6 +283,8 @@ def gadget_notes(tape: Tape) -> None:
                     elif name in _COMPANIONS:
                         seen.add(name)
                         companions.append((name, int(tape.start(text)), buffer))
+                    elif len(_harmless) < _HARMLESS:
+                        _harmless.add(whole)
         index += 1
     if found:
         for name, at, where in companions:
