@@ -420,11 +420,11 @@ class Bolt(Codec):
         at = start
         while at < end:
             byte: i64 = data[at]
-            if byte == 1 or byte == 2:
+            if (byte == 1 or byte == 2) and not _inside_header(data, at):
                 size = _frame_size(data, at)
-                if size > 0 and _class_seen(data, at) == min(_class_length(data, at), NAME_CHECKED):
+                if size > 0 and _proved(data, at):
                     return at
-                if size != 0:
+                if size < 0 or (size > 0 and at + size > end):
                     return end  # more bytes may prove it
             at += 1
         return end
@@ -672,6 +672,21 @@ def _class_seen(data: bytes, at: i64) -> i64:
     place = at + data[at]
     start = place + 9 + (2 if data[place] == RESPONSE else 4) + (1 if data[at] == 2 else 0) + 8
     return max(min(_class_length(data, at), NAME_CHECKED, len(data) - start), 0)
+
+
+def _inside_header(data: bytes, at: i64) -> bool:
+    """True for the second byte of a header of version 2: from there on it looks like one of version 1."""
+    return at > 0 and data[at - 1] == 2 and _frame_size(data, at - 1) != 0
+
+
+def _proved(data: bytes, at: i64) -> bool:
+    """True where a good header's class is there as far as it is checked, or its header map where it has none."""
+    named = min(_class_length(data, at), NAME_CHECKED)
+    if named:
+        return _class_seen(data, at) == named
+    place = at + data[at]
+    lengths = place + 9 + (2 if data[place] == RESPONSE else 4) + (1 if data[at] == 2 else 0)
+    return (data[lengths + 2] == 0 and data[lengths + 3] == 0) or _maps(data, at)
 
 
 def _maps(data: bytes, at: i64) -> bool:

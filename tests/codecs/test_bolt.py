@@ -302,6 +302,29 @@ def test_a_frame_that_is_cut(name: str) -> None:
     assert partial["partial"]["content"]["values"]
 
 
+@pytest.mark.parametrize("name", ["bolt_v2_response", "bolt_v2_request_crc"])
+def test_no_frame_is_seen_inside_a_header(name: str) -> None:
+    whole = HEX[name]
+    for size in range(1, len(whole)):
+        (record,) = codecs.decode(whole[:size], "bolt")
+        assert record.error is not None
+        assert record.error.code == "truncated"
+
+
+@pytest.mark.parametrize(
+    ("next_frame", "found"),
+    [
+        (frame(0, name=b"", command=0), True),
+        (frame(0, name=b"", headers=mapped("k", "v")), True),
+        (frame(0, name=b"", headers=b"\0\x99\x63\x6f"), False),
+        (frame(), True),
+    ],
+)
+def test_what_proves_a_frame_behind_damage(next_frame: bytes, found: bool) -> None:
+    records = codecs.decode(b"\0\0\0" + next_frame, "bolt")
+    assert len(records) == 1 + found
+
+
 @pytest.mark.parametrize("data", [b"\3\1", b"\1\3\0\1", b"\2\1\7", b"\0"])
 def test_what_is_no_frame(data: bytes) -> None:
     record = codecs.decode(data + bytes(30), "bolt")[0]
