@@ -25,3 +25,11 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("no ../shared here")
     return folder
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What starts Spark takes long and hardly depends on the form: it need run in one only."""
+    for item in items:
+        if any(mark.args == ("spark",) for mark in item.iter_markers("xdist_group")):
+            item.add_marker(pytest.mark.once)

@@ -74,6 +74,7 @@ def test_extras() -> None:
     assert all("<" in line and ">=" in line for line in core)
 
 
+@pytest.mark.once
 @pytest.mark.slow
 def test_a_wheel_holds_every_source_and_py_typed(tmp_path: Path) -> None:
     project = copy_of_project(tmp_path / "project")
@@ -98,6 +99,7 @@ def test_a_wheel_holds_every_source_and_py_typed(tmp_path: Path) -> None:
     assert fields["Requires-Python"] == ">=3.11"
 
 
+@pytest.mark.once
 @pytest.mark.slow
 def test_a_failing_compiler_installs_the_plain_form(tmp_path: Path) -> None:
     wheel = build(copy_of_project(tmp_path / "project"), CC="/bin/false", WIRELENS_PURE="")
@@ -105,6 +107,7 @@ def test_a_failing_compiler_installs_the_plain_form(tmp_path: Path) -> None:
     assert import_from(wheel, tmp_path / "site").endswith("tape.py")
 
 
+@pytest.mark.once
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_code_that_mypyc_refuses_installs_the_plain_form(tmp_path: Path) -> None:
