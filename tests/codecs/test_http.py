@@ -44,6 +44,22 @@ def answer(head: bytes, body: bytes = b"") -> bytes:
     return b"HTTP/1.1 " + head + b"\r\n\r\n" + body
 
 
+# --- vectors --------------------------------------------------------------------------------------------
+
+VECTORS: list[dict[str, Any]] = [
+    json.loads(line)
+    for line in (Path(__file__).parent.parent / "vectors/http.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
+def test_vectors(vector: dict[str, Any]) -> None:
+    data = bytes.fromhex(vector["hex"])
+    assert message(one(data, "http")) == vector["message"]
+    assert codecs.encode([vector["message"]], "http") == data
+    assert message(codecs.decode(data + data, "http")[1]) == vector["message"]
+
+
 # --- what is carried ------------------------------------------------------------------------------------
 
 
