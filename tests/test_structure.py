@@ -1,0 +1,138 @@
+"""The house is as CONTRIBUTING.md draws it: imports run one way, each protocol has all that belongs to it."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wirelens import codecs
+from wirelens.codecs import registry
+from wirelens.codecs.codes import CODES
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+EXAMPLES = ROOT / "examples"
+LAYERS = ("codecs", "formatters", "cli")  # each may import itself and those before it
+
+# What a layer may not need: whoever only decodes has neither a terminal nor Spark.
+FOREIGN = {
+    "codecs": {"click", "rich", "pyspark", "pyarrow", "pandas", "subprocess", "pathlib", "os"},
+    "formatters": {"click", "pyspark", "pyarrow", "pandas", "subprocess", "pathlib", "os"},
+    "cli": set(),
+}
+
+# The calls that take a code, and which argument it is.
+TAKES_CODE = {"error": 0, "short": 0, "note": 0, "Note": 0, "DecodeError": 0, "PastedError": 0}
+
+
+def parsed(layer: str) -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted((ROOT / layer).rglob("*.py")):
+        yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            yield module
+            yield from (f"{module}.{one.name}" for one in node.names)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_imports_run_one_way(layer: str) -> None:
+    allowed = LAYERS[: LAYERS.index(layer) + 1]
+    wrong = [
+        f"{path}: {name}"
+        for path, tree in parsed(layer)
+        for name in imported(tree)
+        if name.startswith("wirelens.") and name.split(".")[1] not in allowed
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_layer_imports_nothing_that_is_foreign_to_it(layer: str) -> None:
+    wrong = [
+        f"{path}: {name}"
+        for path, tree in parsed(layer)
+        for name in imported(tree)
+        if name.split(".")[0] in FOREIGN[layer]
+    ]
+    assert wrong == []
+
+
+def test_codecs_neither_open_nor_print() -> None:
+    wrong = [
+        f"{path}:{node.lineno}"
+        for path, tree in parsed("codecs")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("open", "print", "input", "exec", "eval")
+    ]
+    assert wrong == []
+
+
+def test_every_code_that_is_used_has_a_meaning_and_the_other_way_round() -> None:
+    used: dict[str, str] = {}
+    texts: set[str] = set()
+    for path, tree in parsed("codecs"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and path.name != "codes.py":
+                texts.add(node.value)
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            place = TAKES_CODE.get(name.lstrip("_"), len(node.args))
+            code = node.args[place] if place < len(node.args) else None
+            if isinstance(code, ast.Constant) and re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", str(code.value)):
+                used[code.value] = f"{path}:{node.lineno}"
+    assert len(used) > 20
+    assert {code: place for code, place in used.items() if code not in CODES} == {}
+    assert [code for code in CODES if code not in texts] == []
+
+
+@pytest.mark.parametrize("module", registry.MODULES)
+def test_a_module_has_the_protocols_that_the_list_says(module: str) -> None:
+    ids = registry.MODULES[module]
+    assert {registry.get(name).name for name in ids} == set(ids)
+    assert all(name in registry.ABOUT for name in ids)
+
+
+@pytest.fixture(scope="module")
+def examples() -> set[str]:
+    """The protocols of the records in examples/."""
+    found: set[str] = set()
+    for path in (*EXAMPLES.glob("*.xxd"), *EXAMPLES.glob("*.bin")):
+        records = codecs.decode(codecs.captures.pasted(path.read_bytes()).data)
+        found.update(record.protocol for record in records)
+    return found
+
+
+@pytest.mark.parametrize("protocol", registry.names())
+def test_a_protocol_has_all_that_belongs_to_it(protocol: str, examples: set[str]) -> None:
+    assert re.search(rf"^\|.*`{protocol}`.*\|", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert protocol in examples
+    module = next(name for name, ids in registry.MODULES.items() if protocol in ids).split(".")[2]
+    assert (ROOT / "tests" / "codecs" / f"test_{module}.py").exists()
+    assert any(protocol in protocols(path) for path in (ROOT / "tests" / "vectors").iterdir())
+
+
+def protocols(path: Path) -> set[str]:
+    """Those of a file of vectors; not by its JSON, for some meanings nest deeper than Python reads."""
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return {name.decode() for name in re.findall(rb'"protocol": "([a-z0-9-]+)"', data)}
+
+
+def test_the_picture_of_the_house_names_every_part() -> None:
+    picture = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("The folders install as")[0]
+    there = {path.stem for path in (ROOT / "codecs").glob("*.py")} - {"__init__"}
+    there |= {path.parent.name for layer in LAYERS for path in (ROOT / layer).glob("*/__init__.py")}
+    assert [name for name in sorted(there) if not re.search(rf"\b{name}\b", picture)] == []
