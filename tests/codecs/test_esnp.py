@@ -359,7 +359,7 @@ def test_a_huge_claim_allocates_nothing(size: int) -> None:
     assert [record.error.code if record.error else None for record in records] == ["truncated"]
     partial = records[0].to_json()
     assert isinstance(partial, dict)
-    assert partial["partial"] == {"lines": [{"type": "DATA"}]}
+    assert partial["partial"] == {"lines": [{"type": "DATA", "name": "k"}]}
 
 
 def test_foreign_streams_are_not_claimed(shared: Path) -> None:
@@ -382,3 +382,30 @@ def test_the_recorded_session_decodes_whole(shared: Path) -> None:
                 records = codecs.decode(direction.data)
                 assert {record.protocol for record in records} == {"esnp-line"}
                 assert not any(record.damaged for record in records)
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("026b", {"name": "k"}),
+        ("026b18", {"name": "k"}),
+        ("026b0508", {"name": "k", "value": 4}),
+        ("026b170605020504", {"name": "k", "value": [1, 2]}),
+    ],
+)
+def test_a_cut_body_shows_what_decodes(body: str, shown: dict[str, Json]) -> None:
+    (record,) = decode(f"1e00000108 15000040 {body}")
+    found = record.to_json()
+    assert isinstance(found, dict)
+    assert found["partial"] == {"lines": [{"type": "FLAG", "flag": "REQUEST"}, {"type": "DATA", **shown}]}
+    assert record.error is not None
+    assert (record.error.code, record.error.offset) == ("truncated", 9)
+
+
+def test_a_cut_message_shows_maps_under_the_rule_that_fits() -> None:
+    (record,) = decode("15000005026b170100 15000040 026b")
+    found = record.to_json()
+    assert isinstance(found, dict)
+    assert found["partial"] == {
+        "lines": [{"type": "DATA", "name": "k", "value": [None]}, {"type": "DATA", "name": "k"}]
+    }

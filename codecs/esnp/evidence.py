@@ -1,0 +1,198 @@
+"""What bytes show for and against ESNP: sizes that lead to an END, bodies that fill them."""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.background import CHANGE, MEETS, prices
+from wirelens.codecs.codec import NO_EVIDENCE, Evidence
+from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.esnp.body import LINE_FLAG, Body, unzigzag
+from wirelens.codecs.esnp.vocabulary import (
+    ADDRESS,
+    ADDRESSES,
+    BODY_LINES,
+    DATA,
+    END,
+    ERROR,
+    FLAG,
+    HEADER,
+    MESSAGE_ID,
+    MESSAGE_KIND,
+    PAYLOAD,
+    SESSION_INFO,
+    SOURCE_ADDRESS,
+    SOURCE_MESSAGE_ID,
+    TRACE,
+    TRACE_RESP,
+    TYPES,
+    VERSION,
+)
+from wirelens.codecs.tape import Tape
+
+LOOKED_AT: Final = 4096  # entries that detection walks over
+
+
+def size_fits(kind: i64, length: i64) -> bool:
+    """True where a body of the type can have that length."""
+    if kind == MESSAGE_ID or kind == SOURCE_MESSAGE_ID:
+        return length == 8
+    if kind == VERSION:
+        return length == 4
+    if kind == FLAG:
+        return 1 <= length <= 10
+    if kind == MESSAGE_KIND:
+        return 1 <= length <= 5
+    if kind == TRACE or kind == TRACE_RESP:
+        return length == 0
+    if kind == PAYLOAD or kind == ERROR:
+        return True
+    return length >= 2
+
+
+def evidence(data: bytes) -> tuple[Evidence, int]:
+    """Evidence of a stream's start, and the era that entries name (1 line, -1 frame, 0 neither).
+
+    A known type is one of 17 small numbers. A body that its own lengths fill, or that has the one size of
+    its type, foretells the size before it, and its inner lengths one another. An END counts only where a
+    size other than zero led to it: foreign data has zeros often. Entries of numbers that the texts leave
+    open, and bodies without inner structure, say nothing by themselves; bodies that do not decode speak
+    against.
+    """
+    end: i64 = len(data)
+    at: i64 = 0
+    bits = 0.0
+    era = 0
+    entries = 0
+    messages = 0
+    bodies = 0
+    body_seen = False
+    since_end = 0
+    solid = False  # a size that is not zero has led here
+    settle = "the rest of the message, up to its END"
+    met: list[int] = [0] * 32
+    for _ in range(LOOKED_AT):
+        if at + 4 > end:
+            break
+        kind: i64 = data[at]
+        length: i64 = data[at + 1] << 16 | data[at + 2] << 8 | data[at + 3]
+        after = at + 4 + length
+        if kind == END:
+            if not since_end or (length and after > end):
+                break
+            if solid and length == 0:
+                bits += MEETS / min(messages + 1, 4)
+            messages += 1
+            since_end = 0
+            solid = False
+            body_seen = False
+        elif kind not in TYPES:
+            if not (kind <= 15 or kind >= 0x80) or after > end:
+                return NO_EVIDENCE, 0
+            since_end += 1
+            if kind == 9 and length == 0:
+                era = -1
+        else:
+            entries += 1
+            since_end += 1
+            if length:
+                solid = True
+            if kind in (MESSAGE_KIND, TRACE, TRACE_RESP):
+                era = -1
+            elif kind in BODY_LINES:
+                body_seen = True
+            elif body_seen and era == 0:
+                era = -1
+            if after > end:
+                settle = f"{after - end} more bytes"
+                bits += _cut_bits(data, at + 4, after, kind) + prices(data, at, 1) - 2.5
+                break
+            gained = _body_bits(data, at + 4, length, kind) if size_fits(kind, length) else -8.0
+            if gained > 0:
+                bodies += 1
+            if kind == FLAG and data[at + 4] == 14:
+                era = 1
+            met[kind] += 1
+            gained += prices(data, at, 1) - 2.5
+            bits += gained / min(met[kind], 8) if gained > 0.0 else gained
+        at = after
+    if messages == 0 and since_end and bodies == 0:
+        return NO_EVIDENCE, 0
+    whole = at == end and since_end == 0 and messages > 0
+    reasons = _reasons(entries, messages, bodies)
+    if whole:
+        reasons.append("the last END is the end of the bytes")
+    return Evidence(bits, tuple(reasons), settle, (), whole, messages == 1, MEETS if whole else 0.0), era
+
+
+def _reasons(entries: int, messages: int, bodies: int) -> list[str]:
+    reasons = [f"{entries} entr{'y' if entries == 1 else 'ies'} of known types"]
+    if bodies:
+        reasons.append(f"{bodies} bod{'y' if bodies == 1 else 'ies'} of the size that the type needs")
+    if messages:
+        reasons.append(f"sizes chain to {messages} END{'' if messages == 1 else 's'}")
+    return reasons
+
+
+def _body_bits(data: bytes, start: i64, length: i64, kind: i64) -> float:
+    """Bits that a body's inner lengths satisfy; negative where it does not decode."""
+    if kind == PAYLOAD or kind == ERROR:
+        return 0.0
+    if kind == MESSAGE_ID or kind == SOURCE_MESSAGE_ID or kind == VERSION:
+        return prices(data, start - 3, 3)
+    buffer = t.Buffer(data)
+    tape = Tape(buffer)
+    cursor = Cursor(buffer, start, start + length)
+    best = -1.0
+    for unsigned in (False, True):
+        tape.cut(0)
+        cursor.pos = start
+        body = Body(cursor, tape, unsigned, LINE_FLAG)
+        try:
+            body.read(kind)
+        except DecodeError:
+            continue
+        if cursor.pos == cursor.end:
+            best = prices(data, start - 3, 3) + _inner_bits(data, tape, kind)
+            break
+        best = max(best, 0.0)
+    if best < 0:
+        return 0.0 if kind in (DATA, HEADER, SESSION_INFO) else -8.0  # deployed writers leave values out
+    return best
+
+
+def _cut_bits(data: bytes, start: i64, after: i64, kind: i64) -> float:
+    """Bits of a body that the input cuts: a name, and a text or bytes that end where the body will."""
+    if kind != DATA and kind != HEADER and kind != SESSION_INFO:
+        return 0.0
+    cursor = Cursor(t.Buffer(data), start, len(data))
+    try:
+        cursor.skip(unzigzag(cursor.varint("a length")), "a name")
+        tag = cursor.u8("a tag")
+        if tag != 24 and tag != 17:
+            return 0.0
+        length = unzigzag(cursor.varint("a length"))
+    except DecodeError:
+        return 0.0
+    if length < 0 or length != after - cursor.pos:
+        return 0.0
+    return prices(data, start - 3, 3) + MEETS + CHANGE
+
+
+def _inner_bits(data: bytes, tape: Tape, kind: i64) -> float:
+    """Bits of what a body that fills its size holds: known numbers, names, the tags of values."""
+    bits = 0.0
+    first = tape.number(0)
+    if kind == FLAG:
+        bits += 2.0 if 1 <= first <= 7 else 0.0
+    elif kind == ADDRESS or kind == SOURCE_ADDRESS:
+        bits += (MEETS + CHANGE if int(first) in ADDRESSES else 0.0) + CHANGE
+    elif kind == DATA or kind == HEADER or kind == SESSION_INFO:
+        bits += CHANGE  # the length of a name
+        if tape.size() > 1:
+            tag = tape.kind(1)
+            bits += CHANGE
+            if tag == t.STRING or tag == t.BYTES or tag == t.MAP or tag == t.LIST:
+                bits += CHANGE + 1.0  # a tag, and lengths that end where the body does
+    return bits
