@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,8 +20,15 @@ class Run(Protocol):
 
 
 def process(*words: str, **options: Any) -> subprocess.Popen[bytes]:
-    """Starts `wirelens WORDS…` as a process, all its streams being pipes unless `options` say otherwise."""
+    """Starts `wirelens WORDS…` as a process, all its streams being pipes unless `options` say otherwise.
+
+    One that hangs is killed after minutes, so that what waits for it fails.
+    """
     kept = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "NO_COLOR")}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     command = [sys.executable, "-m", "wirelens.cli.main", *words]
-    return subprocess.Popen(command, cwd=ROOT, **{"env": kept, **pipes, **options})
+    running = subprocess.Popen(command, cwd=ROOT, **{"env": kept, **pipes, **options})
+    watchdog = threading.Timer(180, running.kill)
+    watchdog.daemon = True
+    watchdog.start()
+    return running

@@ -315,16 +315,16 @@ def test_an_ended_process_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_messages_come_when_they_are_complete() -> None:
-    with process("decode", "-") as running:
+    """The first as soon as its evidence is enough without its being the end, and then each."""
+    request = bytes.fromhex("1e000001081700000628086563686f170000063c087465737411000008")
+    request += (1795818524420933762).to_bytes(8, "big") + bytes(4)
+    with process("decode", "--format", "summary", "-") as running:
         assert running.stdin is not None
         assert running.stdout is not None
-        for _ in range(2):
-            running.stdin.write(MESSAGE)
+        for _ in range(3):
+            running.stdin.write(request)
             running.stdin.flush()
-            lines = [running.stdout.readline() for _ in range(3)]
-            assert b"REQUEST" in lines[0] + lines[1]
-            if not lines[0].strip():
-                running.stdout.readline()
+            assert b"REQUEST test.echo" in running.stdout.readline()
         running.stdin.close()
         assert running.wait(60) == 0
 
