@@ -6,6 +6,7 @@ the input.
 
 from __future__ import annotations
 
+import gc
 import heapq
 import json
 from collections import deque
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from librt.strings import BytesWriter
 
-from wirelens.cli.bulk import plainly
+from wirelens.cli.bulk import plain_json
 from wirelens.cli.bulk.chunks import (
     CHUNK,
     FILE,
@@ -35,7 +36,7 @@ from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.plan import Range, load_range
 from wirelens.cli.bulk.reading import Late, read_fragments
 from wirelens.cli.bulk.table import PartWriter
-from wirelens.codecs import saved
+from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import Assembler, Flow, FragmentRow, Piece, Segment
 from wirelens.codecs.conversations import Conversations, Said
 from wirelens.codecs.decoder import Decoder
@@ -54,6 +55,7 @@ REFUSED_BYTES = 1 << 20
 SILENT_US = 24 * 3600 * 1_000_000
 """Microseconds of silence in capture time behind which a connection is over."""
 SLOWEST = 10
+GC_OBJECTS = 100_000
 
 # What is counted of each file. RAW: bytes of all segments; PAYLOAD: without text on resets. CARRIED: bytes
 # that an earlier run left pending; AGAIN: bytes that came more than once. PAYLOAD + CARRIED is DECODED +
@@ -146,6 +148,8 @@ def decode_rows(
     """The accounts of the buckets in these batches. `counters` take messages and errors, if given."""
     import pyarrow as pa
 
+    # Rows wait by the ten thousand, and looking for cycles among them again and again takes its time.
+    gc.set_threshold(GC_OBJECTS)
     schema = pa.schema([("result", pa.binary())])
     names = dict(config.names)
     late, left = read_fragments(config.side, config.final, config.separate)
@@ -155,7 +159,7 @@ def decode_rows(
         result = work.result(left)
         for counter, what in zip(counters, (MESSAGES, ERRORS), strict=False):
             counter.add(sum(counts[what] for counts in work.account.files.values()))
-        yield pa.RecordBatch.from_arrays([pa.array([plainly.dumps(result)], pa.binary())], schema=schema)
+        yield pa.RecordBatch.from_arrays([pa.array([plain_json.dumps(result)], pa.binary())], schema=schema)
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
@@ -260,13 +264,13 @@ class Endpoints:
 
     def load(self, state: bytes) -> None:
         """Go on where `keep` left off."""
-        streams, plain = plainly.loads(state)
-        assembler, conversations = saved.load(plain, self._protocol, False)
+        streams, plain = plain_json.loads(state)
+        assembler, conversations = checkpoint.load(plain, self._protocol, False)
         self._begin(assembler, conversations)
-        waiting = saved.waiting(assembler)
+        waiting = checkpoint.waiting(assembler)
         for size, packet in waiting:
             self._came[packet >> FILE_SHIFT] = self._came.get(packet >> FILE_SHIFT, 0) + size
-        flows = {flow.number: flow for flow, _ in saved.flows(assembler)}
+        flows = {flow.number: flow for flow, _ in checkpoint.flows(assembler)}
         for size, packet in chain(waiting, self._maker.load(streams, flows)):
             self._account.counts(packet >> FILE_SHIFT)[CARRIED] += size
         self._last = max((flow.last_us for flow in flows.values()), default=None)
@@ -305,20 +309,20 @@ class Endpoints:
 
     def goes_on(self, horizon: int) -> bool:
         """Whether it is worth keeping: a connection is open, or ended so lately that more may come."""
-        for flow, ended in saved.flows(self._assembler):
+        for flow, ended in checkpoint.flows(self._assembler):
             return flow.last_us >= (horizon if ended else horizon - SILENT_US)
         return False
 
     def keep(self) -> bytes:
         """What another run needs to go on."""
-        waiting = saved.waiting(self._assembler)
+        waiting = checkpoint.waiting(self._assembler)
         streams, undecoded = self._maker.save()
         for size, packet in chain(waiting, undecoded):
             self._account.counts(packet >> FILE_SHIFT)[PENDING] += size
         for size, packet in waiting:
             self._came[packet >> FILE_SHIFT] -= size
         self._settle(sum(size for size, _ in waiting))
-        return plainly.dumps((streams, saved.save(self._assembler, self._conversations)))
+        return plain_json.dumps((streams, checkpoint.save(self._assembler, self._conversations)))
 
     def _settle(self, waiting: int) -> None:
         """Count what came more than once; `waiting` bytes are not placed yet. All must add up."""
@@ -535,7 +539,9 @@ class RowMaker:
     def _record(
         self, stream: _Stream, record: Record, origins: list[tuple[int, int, int, int]], said: Said | None
     ) -> None:
-        if sum(origin[0] for origin in origins) != record.length:
+        length = record.length
+        size, file, packet, time = origins[-1]
+        if size != length and sum(origin[0] for origin in origins) != length:
             raise AssertionError("a record's bytes are not those that came")
         codec = record.codec
         if codec is None:
@@ -544,11 +550,11 @@ class RowMaker:
         account = self._account
         error = record.error
         what = DECODED if error is None else QUARANTINED
-        for size, file, _, _ in origins:
-            account.counts(file)[what] += size
-        _, file, packet, time = origins[-1]
         counts = account.counts(file)
-        source = self._source(stream, record.offset, record.length, packet, time)
+        counts[what] += size
+        for size, before, _, _ in origins[:-1]:
+            account.counts(before)[what] += size
+        source = self._source(stream, record.offset, length, packet, time)
         notes = [{"code": n.code, "offset": n.offset, "text": clean(n.text)} for n in record.notes] or None
         if error is None:
             message = document(record)
@@ -565,7 +571,7 @@ class RowMaker:
             counts[MESSAGES] += 1
             counted = account.protocols.setdefault(codec.name, [0, 0])
             counted[0] += 1
-            counted[1] += record.length
+            counted[1] += length
             if damaged:
                 counts[ERRORS] += 1
                 account.error("inner-error")

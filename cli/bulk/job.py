@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wirelens.cli.bulk import chunks, decoding, plainly
+from wirelens.cli.bulk import chunks, decoding, plain_json
 from wirelens.cli.bulk.decoding import (
     AGAIN,
     CARRIED,
@@ -168,7 +168,7 @@ class Job:
             if path.endswith(".parquet"):
                 self.pending.append(path)
             elif path.endswith(".json"):
-                more = plainly.loads(self.run.folder.read(path))
+                more = plain_json.loads(self.run.folder.read(path))
                 self.fragments = more["fragments"]
                 for number, (offset, state, latest) in more["tails"]:
                     self.tails[number] = Tail(offset, load_state(state), latest)
@@ -208,10 +208,10 @@ class Job:
         self.ranges = cut(self.inputs, self.tails, parallel)
         tasks: list[list[Range]] = [[self._pending_range(path)] for path in self.pending]
         tasks += pack(self.ranges)
-        folder.write(plainly.dumps(tasks), self.run.path, "plan.json")
+        folder.write(plain_json.dumps(tasks), self.run.path, "plan.json")
         if self.fragments:
             folder.make(self.run.path, "fragments")
-            folder.write(plainly.dumps((0, self.fragments)), self.run.path, "fragments", f"{0:012d}.json")
+            folder.write(plain_json.dumps((0, self.fragments)), self.run.path, "fragments", f"{0:012d}.json")
         size = sum(each.length for each in self.ranges)
         # Some for each core even where there is little, yet no crumbs.
         buckets = max(size // BUCKET_BYTES, min(2 * parallel, size // (BUCKET_BYTES // 16)))
@@ -236,7 +236,7 @@ class Job:
             tuple(names),
         )
         results = convert(below(place, "plan.json"), config)
-        report, entries, moves = self._settle([plainly.loads(result) for result in results], buckets)
+        report, entries, moves = self._settle([plain_json.loads(result) for result in results], buckets)
         removes = []
         if self.order.resume:
             removes = self.state.pending
@@ -513,7 +513,7 @@ class Job:
         """A file with what the next run needs besides the streams."""
         path = f"{self.run.path}/stage/_ledger/_pending/more.json"
         self.run.folder.make(f"{self.run.path}/stage/_ledger/_pending")
-        self.run.folder.write(plainly.dumps({"tails": list(tails.items()), "fragments": fragments}), path)
+        self.run.folder.write(plain_json.dumps({"tails": list(tails.items()), "fragments": fragments}), path)
         return {path: staged_target(path, self.run.name)}
 
 

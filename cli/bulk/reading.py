@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from time import process_time
 
-from wirelens.cli.bulk import plainly
+from wirelens.cli.bulk import plain_json
 from wirelens.cli.bulk.chunks import (
     CHUNK,
     FILE,
@@ -156,7 +156,7 @@ def write_fragments(side: str, index: int, time: int, waiting: Sequence[Fragment
     """Leave a range's unfinished IP datagrams where the decoding tasks find them; again is the same."""
     folder = Folder(side)
     folder.make()
-    folder.write(plainly.dumps((time, waiting)), f"{index + 1:012d}.json")
+    folder.write(plain_json.dumps((time, waiting)), f"{index + 1:012d}.json")
 
 
 Late = tuple[int, bytes, Segment]
@@ -180,7 +180,7 @@ def read_fragments(side: str, final: bool, separate: bool) -> tuple[list[Late], 
     for name in folder.names():
         if not name.endswith(".json"):
             continue
-        time, plain = plainly.loads(folder.read(name))
+        time, plain = plain_json.loads(folder.read(name))
         for key, offset, more, data, time_us, number, file_offset in plain:
             dissector = dissectors.setdefault(number >> FILE_SHIFT if separate else 0, Dissector())
             segment = dissector.add_fragment((key, offset, more, data, time_us, number, file_offset))

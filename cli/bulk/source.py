@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from wirelens.cli.bulk import chunks, plainly
+from wirelens.cli.bulk import chunks, plain_json
 from wirelens.cli.bulk.files import Folder, find
 from wirelens.cli.bulk.plan import FRESH, Range, load_range, look, pack
 from wirelens.cli.bulk.reading import marks, read_ranges
@@ -67,7 +67,7 @@ class PacketSource(DataSourceReader):
         self.separate = options["separate"] == "1"
 
     def partitions(self) -> list[InputPartition]:
-        tasks = plainly.loads(Folder(self.plan).read())
+        tasks = plain_json.loads(Folder(self.plan).read())
         return [Task(ranges, place == 0) for place, ranges in enumerate(tasks)] or [Task([], True)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

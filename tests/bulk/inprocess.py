@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from wirelens.cli.bulk import decoding, plainly
+from wirelens.cli.bulk import decoding, plain_json
 from wirelens.cli.bulk.chunks import Row
 from wirelens.cli.bulk.decoding import Config
 from wirelens.cli.bulk.files import Folder
@@ -28,7 +28,7 @@ Table = list[dict[str, Any]]
 def convert(plan: str, config: Config) -> list[bytes]:
     """What Spark does: read, bring each bucket together, sort, decode."""
     rows: list[Row] = marks(config.buckets)
-    for task in plainly.loads(Folder(plan).read()):
+    for task in plain_json.loads(Folder(plan).read()):
         ranges = [load_range(each) for each in task]
         for some in read_ranges(ranges, config.buckets, config.side, config.final, config.separate):
             rows += some

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wirelens.cli.bulk import chunks, plainly
+from wirelens.cli.bulk import chunks, plain_json
 from wirelens.cli.bulk.chunks import Packer, Row, in_order, unpack
 from wirelens.codecs.captures import Segment
 
@@ -64,4 +64,4 @@ plain = st.recursive(
 
 @given(plain)
 def test_plain_values_come_back(value: object) -> None:
-    assert plainly.loads(plainly.dumps(value)) == value
+    assert plain_json.loads(plain_json.dumps(value)) == value

@@ -10,7 +10,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs.captures.streams import Assembler, Flow, Piece, _Conversation, _Held, _Side
 from wirelens.codecs.codes import Note
-from wirelens.codecs.conversations import Conversations, Verdict, _Mark, _Request
+from wirelens.codecs.conversations import Conversations, _Mark, _Open, _Request
 from wirelens.codecs.conversations import _Side as _Talk
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.record import UNKNOWN
@@ -159,38 +159,51 @@ def _save_talk(talk: _Talk) -> State:
     return (
         talk.direction,
         None if decoder is None else _save_decoder(decoder),
-        tuple([_save_piece(piece) for piece in talk.waiting]),
+        tuple([_save_piece(piece) for piece in talk.waiting or ()]),
         int(talk.tried),
-        (talk.verdict.protocol, talk.verdict.bits, talk.verdict.reasons),
-        tuple([(int(mark.end), int(mark.time_us), mark.packets) for mark in talk.marks]),
-        _save_notes(talk.notes),
+        talk.protocol,
+        tuple([(int(mark.end), int(mark.time_us), mark.packets) for mark in talk.marks[talk.mark :]]),
+        _save_notes(talk.notes or []),
         (int(talk.waiting_bytes), int(talk.held), int(talk.position)),
-        tuple(
-            [(key, each.pair, int(each.time_us)) for key, asked in talk.requests.items() for each in asked]
-        ),
-        tuple([(each.pair, int(each.time_us)) for each in talk.queue]),
+        () if talk.requests is None else _save_open(talk.requests),
         talk.ended,
     )
 
 
 def _load_talk(flow: Flow, state: State) -> _Talk:
-    direction, decoder, pieces, tried, verdict, marks, notes, numbers, requests, queue, ended = state
+    direction, decoder, pieces, tried, protocol, marks, notes, numbers, requests, ended = state
     talk = _Talk(flow, direction)
     talk.decoder = None if decoder is None else _load_decoder(decoder)
-    talk.waiting = [_load_piece(flow, direction, piece) for piece in pieces]
+    talk.waiting = [_load_piece(flow, direction, piece) for piece in pieces] or None
     talk.tried = tried
-    talk.verdict = Verdict(verdict[0], verdict[1], tuple(verdict[2]))
+    talk.protocol = protocol
     for end, time, packets in marks:
         talk.marks.append(_Mark(end, time, tuple(packets)))
-    talk.notes = _load_notes(notes)
+    talk.notes = _load_notes(notes) or None
     talk.waiting_bytes, talk.held, talk.position = numbers
-    for key, pair, time in requests:
-        talk.requests.setdefault(key, []).append(_Request(pair, time))
-        talk.request_count += 1
-    for pair, time in queue:
-        talk.queue.append(_Request(pair, time))
+    if requests:
+        talk.requests = _load_open(requests)
     talk.ended = ended
     return talk
+
+
+def _save_open(requests: _Open) -> State:
+    return (
+        tuple(
+            [(key, each.pair, int(each.time_us)) for key, asked in requests.keyed.items() for each in asked]
+        ),
+        tuple([(each.pair, int(each.time_us)) for each in requests.queue]),
+    )
+
+
+def _load_open(state: State) -> _Open:
+    keyed, queue = state
+    requests = _Open()
+    for key, pair, time in keyed:
+        requests.add(key, _Request(pair, time))
+    for pair, time in queue:
+        requests.add("", _Request(pair, time))
+    return requests
 
 
 def _save_decoder(decoder: Decoder) -> State:
