@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import BinaryIO, Final
 
+    from wirelens.codecs.captures.pasted import Pasted
+
 CHUNK: Final = 1 << 18  # bytes read at a time
 TEXT_LIMIT: Final = 1 << 26  # bytes of text; longer ones are raw bytes
 RAW: Final = "raw"
@@ -134,7 +136,7 @@ class Input:
             from wirelens.codecs.captures.pasted import PastedError, pasted
 
             try:
-                found = pasted(data, form or "auto")
+                found = self._hex_if_ambiguous(data) if form is None else pasted(data, form)
             except PastedError as error:
                 where = f"{self.name}:{error.line}:{error.column}"
                 raise InputError(
@@ -142,6 +144,20 @@ class Input:
                 ) from None
             self.form, whole = found.form, found.data
         self.chunks = iter([whole[at : at + CHUNK] for at in range(0, len(whole), CHUNK)])
+
+    def _hex_if_ambiguous(self, data: bytes) -> Pasted:
+        """What a text means; one of --hex that several forms fit is hex, as the option says."""
+        from wirelens.codecs.captures.pasted import PastedError, pasted
+
+        try:
+            return pasted(data)
+        except PastedError as error:
+            if self.text is None or error.code != "pasted-ambiguous":
+                raise
+            try:
+                return pasted(data, "hex")
+            except PastedError:
+                raise error from None
 
     def _read(self) -> Iterator[bytes]:
         """The file's bytes as they come."""
@@ -277,6 +293,8 @@ class Inputs:
             except InputError as error:
                 self.fail(str(error))
                 continue
+            if item.text and item.form == RAW and self.form is None:
+                click.echo(f"{item.name}: no form of bytes, so these are the text's own", err=True)
             yield item
 
     def _all(self) -> Iterator[Input]:

@@ -163,7 +163,10 @@ class Output:
                 import tempfile
 
                 folder, name = os.path.split(os.path.realpath(self.target))
-                handle, self.unfinished = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+                try:
+                    handle, self.unfinished = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+                except OSError as error:
+                    raise OSError(error.errno, error.strerror, self.target) from None
                 os.fchmod(handle, _mode(self.target))
                 self._clean_up_when_ended()
                 self.file = open(handle, "wb")  # noqa: SIM115

@@ -39,6 +39,7 @@ HEADING: Final = "heading"
 UNLIMITED: Final = 1 << 60
 LEAST: Final = 16  # cells of a value that are shown however narrow the terminal is
 
+_NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}  # as the notation has them
 _BREAKS: Final = dict.fromkeys(b"\n\r\t")
 _ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
@@ -267,7 +268,8 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
         return [(NUMBER, layout.cut(dumps(shown), room))]
     value = node.value
     if kind >= t.NULL and kind < t.TYPE:
-        return typed((NUMBER, str(value)), node.kind_name, layout)
+        said = _NOT_FINITE.get(str(value)) or str(value)
+        return typed((NUMBER, said), node.kind_name, layout)
     if isinstance(value, str):
         return text_segments(value, room, layout)
     if isinstance(value, bytes):

@@ -17,10 +17,11 @@ NARROW: Final = 110  # cells below which a line of a capture leaves out what is 
 
 
 def summary(record: Record, layout: Layout) -> Line:
-    """Where the message stands (offset, or time and flow), its protocol, and what it says."""
+    """Where the message stands (file and offset, or time and flow), its protocol, and what it says."""
     narrow = layout.width is not None and layout.width < NARROW
-    line = origin(record, narrow) or [(lay.DIM, f"{record.offset:>8}  ")]
-    if not narrow or len(line) == 1:
+    flow = origin(record, narrow)
+    line = flow or [*_file(record), (lay.DIM, f"{record.offset:>8}  ")]
+    if not narrow or not flow:
         line.append((lay.PROTOCOL, f"{record.protocol:<10}  "))
     damaged = record.error is not None
     said = clean(record.summary)
@@ -50,6 +51,12 @@ def origin(record: Record, narrow: bool = False) -> Line:
     if narrow:
         time, flow = time[time.find("T") + 1 :], flow.partition(" ")[2]
     return [(lay.DIM, f"{time}  "), (lay.HEADING, flow), (lay.PLAIN, "  ")]
+
+
+def _file(record: Record) -> Line:
+    """The file of a message that is of one of several, and of no capture."""
+    source = record.source
+    return [] if source is None or "file" not in source else [(lay.HEADING, clean(str(source["file"])) + " ")]
 
 
 def _latency(record: Record) -> str:

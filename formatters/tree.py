@@ -1,7 +1,8 @@
 """The tree: one headline a message, then its members with names, types and values.
 
 Nothing is built: lines come as the tape is walked, with an explicit stack, in time linear in the nodes.
-A member's short scalars stand on its own line; an entry that has a name for its type is called by it.
+A member's short scalars stand on its own line; an entry that has a name for its type is called by it, one
+that has a name of its own by that.
 """
 
 from __future__ import annotations
@@ -341,9 +342,17 @@ class Walk:
                 parts.append(part)
                 if len(parts) > ROW_PARTS:
                     break
-        titled = bool(parts) and parts[0].kind == t.NAMED and parts[0].field.name == "type"
-        if titled:
-            line.append((lay.WORD, clean(parts[0].shown)))
+        first = parts[0] if parts else None
+        typed = first is not None and first.kind == t.NAMED and first.field.name == "type"
+        named = first is not None and first.kind == t.TEXT and first.field.name == "name"
+        titled = typed or named  # the first member stands in the place of the position
+        unnamed = ""  # the member whose value needs no name
+        if first is not None and typed:
+            line.append((lay.WORD, clean(first.shown)))
+            unnamed = clean(first.shown).lower()
+        elif first is not None and named:
+            line.append((lay.NAME, clean(self.layout.cut(first.shown, self.layout.room(0) // 2))))
+            unnamed = "value"
         else:
             line.append((lay.NAME, name))
         last = parts[-1] if parts else None
@@ -353,16 +362,17 @@ class Walk:
         if len(parts) <= ROW_PARTS and not any(map(self.tall, parts[:-1])):
             row = list(line)
             for part in parts[1:] if titled else parts:
-                row.append((lay.PLAIN, "  "))
-                if not titled or part.field.name != clean(parts[0].shown).lower():
-                    row.extend([(lay.NAME, part.field.name), (lay.PLAIN, ": ")])
+                if titled and part.field.name == unnamed:
+                    row.append((lay.PLAIN, ": " if named else "  "))
+                else:
+                    row.extend([(lay.PLAIN, "  "), (lay.NAME, part.field.name), (lay.PLAIN, ": ")])
                 if part.kind in CONTAINERS:
                     row.extend(self.title(part))
                     self.finish(row, part)
                 else:
                     self.leaf(row, part)
             row.extend(tail)
-            if self.layout.cells(row) <= self.row or len(parts) == titled:
+            if self.layout.cells(row) <= self.row or len(parts) == titled or (named and len(parts) == 2):
                 yield row
                 yield from self.details(node, below)
                 if below_last and last is not None:

@@ -122,6 +122,8 @@ def test_several_inputs_say_their_file(run: Run, tmp_path: Path) -> None:
     assert files == [str(folder / name) for name in ("a.hex", "b.bin", "below/c.bin.gz")]
     tree = run("decode", str(folder)).stdout
     assert [line for line in tree.splitlines() if line.startswith(str(tmp_path))] == files
+    summary = run("decode", "--format", "summary", str(folder)).stdout
+    assert [line.split()[0] for line in summary.splitlines()] == files
 
 
 def test_what_cannot_be_read_does_not_stop_the_others(run: Run, message: Path) -> None:
@@ -180,6 +182,27 @@ def test_output_in_no_folder(run: Run) -> None:
     result = run("decode", "--hex", MESSAGE.hex(), "-o", "/no/such/folder/x")
     assert result.exit_code == 2
     assert "no such folder" in result.stderr
+
+
+def test_output_that_cannot_be_written_is_named(run: Run) -> None:
+    result = run("decode", "--hex", MESSAGE.hex(), "-o", "/proc/wirelens")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: /proc/wirelens: ")
+
+
+def test_text_that_is_no_form_of_bytes_is_not_taken_in_silence(run: Run) -> None:
+    result = run("bytes", "--hex", "hello")
+    assert result.exit_code == 0
+    assert result.stdout == "hello"
+    assert "no form of bytes" in result.stderr
+    assert run("bytes", "--input", "raw", "--hex", "hello").stderr == ""
+    assert run("bytes", "--hex", "ca fe").stderr == ""
+
+
+def test_digits_given_with_hex_are_hex(run: Run) -> None:
+    assert run("bytes", "--hex", "68 65 79").stdout == "hey"
+    assert run("bytes", "--input", "decimal", "--hex", "68 65 79").stdout == "DAO"
+    assert "pasted-ambiguous" in run("bytes", stdin="68 65 79").stderr
 
 
 def test_damaged_gzip_is_said(run: Run) -> None:

@@ -212,3 +212,35 @@ def test_bytes_as_text(chunks: list[bytes]) -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_hdf_is_drawn_as_a_tree() -> None:
+    text = "Output {\n errmsg = bad\n}\nlong = " + "x" * 200 + "\nl : Output\na [b=1] = c\n"
+    root = {"type": "STRING", "name": "root", "value": text}
+    message = {"reply": {"id": 1, "code": 1000, "variables": [root]}}
+    (record,) = codecs.decode(codecs.encode(message, "mevent"), "mevent")
+    drawn = [plain(line) for line in tree(record, Layout(None))]
+    start = next(position for position, line in enumerate(drawn) if "hdf: (4)" in line)
+    assert [line[line.index("─ ") + 2 :] for line in drawn[start + 1 : start + 9]] == [
+        "Output  children: (1)",
+        'errmsg: "bad"',
+        f'long: "{"x" * 200}"',
+        'l  link: "Output"',
+        "a",
+        "attributes: map (1)",
+        '"b": "1"',
+        'value: "c"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("0e7ff8000000000000", "NaN double"),
+        ("0efff0000000000000", "-Infinity double"),
+        ("0d7f800000", "Infinity Float32"),
+    ],
+)
+def test_numbers_that_are_not_finite_are_named_as_in_the_notation(value: str, shown: str) -> None:
+    (record,) = codecs.decode(esnp(bytes.fromhex(value)), "esnp-line")
+    assert any(plain(line).endswith(f"value: {shown}") for line in tree(record, Layout(None)))
