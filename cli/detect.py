@@ -108,9 +108,9 @@ def examine(item: Input) -> tuple[Detection, int]:
     for chunk in item.chunks:
         parts.append(chunk)
         size += len(chunk)
-        if size >= ENOUGH_BYTES:
+        if size > ENOUGH_BYTES:
             break
-    return detect(b"".join(parts)), min(size, ENOUGH_BYTES)
+    return detect(b"".join(parts), b"", size <= ENOUGH_BYTES), min(size, ENOUGH_BYTES)
 
 
 def streams(item: Input) -> Iterator[tuple[str, Detection, int]]:
@@ -122,12 +122,13 @@ def streams(item: Input) -> Iterator[tuple[str, Detection, int]]:
     heads: dict[int, tuple[Flow, list[list[bytes]], list[int], list[bool]]] = {}
 
     def results(number: int) -> Iterator[tuple[str, Detection, int]]:
-        flow, parts, _, _ = heads.pop(number)
+        flow, parts, sizes, _ = heads.pop(number)
         whole = [b"".join(part) for part in parts]
         for direction in (0, 1):
             if whole[direction]:
                 name = f"{flow.transport} {flow.endpoint(direction)} > {flow.endpoint(1 - direction)}"
-                yield name, detect(whole[direction], whole[1 - direction]), len(whole[direction])
+                final = sizes[direction] < STREAM_BYTES
+                yield name, detect(whole[direction], whole[1 - direction], final), len(whole[direction])
 
     def take(pieces: list[Piece]) -> Iterator[tuple[str, Detection, int]]:
         for piece in pieces:

@@ -27,7 +27,7 @@ FEW_NODES: Final = 512  # for that
 PROMISING: Final = 14.0  # or bits for that, where it may read to the end and settles what is open
 MOST_NODES: Final = 4096  # of one message, that are weighed
 MOST_MESSAGES: Final = 8
-MOST_NUMBERS: Final = 16  # ints and longs that count
+MOST_NUMBERS: Final = 8  # opcodes of ints and longs that count; as many again where the bytes are whole
 RUN: Final = 8.0  # bits at most for text that goes on to the end of the input
 
 # Bits, each the lower bound of what the part costs under the background less what it costs a writer.
@@ -48,6 +48,7 @@ ANOTHER: Final = -0.2  # each of these
 USELESS: Final = -20.0  # class definitions without any object
 ERROR: Final = -8.0
 CUT: Final = -3.0
+TEXT_SHARE: Final = 8.0  # bytes of pure text that cost a bit
 JUNK: Final = -6.0  # what follows a message or value is none
 
 _ROOTS: Final = (
@@ -239,9 +240,10 @@ class _Weighing:
         if kind == t.INT or kind == t.LONG:
             if 0x40 <= opcode < 0x80:
                 self.bits += LETTER / k
-            elif k < 2.0 and opcode < 0xF0 and self.numbers < MOST_NUMBERS:
+            elif k < 2.0 and opcode < 0xF0:
                 self.numbers += 1
-                self.bits += 1.0
+                if self.numbers <= MOST_NUMBERS:
+                    self.bits += 1.0
             if odd:
                 self.unusual()
         elif kind == t.NULL or kind == t.BOOL:
@@ -495,8 +497,7 @@ class _Weighing:
 
     def binary(self, tape: Tape, index: i64, start: i64, end: i64) -> None:
         """Bytes: their length, and where there are several chunks the opcodes between these."""
-        opcode: i64 = self.data[start]
-        k = self.again(opcode)
+        k = self.again(0x20)
         content = tape.number(index)
         size = end - content
         head = content - start
@@ -540,7 +541,6 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
     values: i64 = 0
     settle = ""
     failed = False
-    packets = False
     nodes: i64 = 0
     while cursor.pos < end and messages < MOST_MESSAGES and nodes < MOST_NODES:
         start = cursor.pos
@@ -554,7 +554,6 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                 if Messages(dialect, again, framed, True).packets():
                     cursor.pos = end
                     messages = 1
-                    packets = True
                     weighing.heads.append("packets")
                     weighing.packets(framed)
                     weighing.message(framed, 0, end)
@@ -614,11 +613,17 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
             at_end = max(at_end, weighing.last_bits)
         elif data[len(data) - 1] == 0x7A or data[len(data) - 1] == 0x5A:
             at_end = max(at_end, 4.0)
-        if values > 1:
+        if weighing.numbers > MOST_NUMBERS:
+            at_end += float(min(weighing.numbers - MOST_NUMBERS, MOST_NUMBERS))
+        if values > 1 and weighing.last_text == cursor.pos:
             at_end = min(at_end, 4.0)  # rows of texts end where they end
     if dialect != d.FINAL:
         weighing.bits -= 0.125 if dialect == d.DRAFT else 0.25  # spoken less often today
     one = messages == 1 and values <= 1
+    if not (whole and one and weighing.texts) and end >= 16 and _is_text(start_of[:FIRST_LOOK]):
+        # writers send some length or opcode that is no text every few bytes
+        weighing.bits -= float(min(end, FIRST_LOOK)) / TEXT_SHARE
+        weighing.say_against("all of it is text")
     equal = (d.NAMES[d.V1], d.NAMES[d.FINAL]) if refused else ()
     return Evidence(weighing.bits, _reasons(weighing, whole), settle, equal, whole, one, at_end, refused)
 
@@ -638,6 +643,21 @@ def _as_values(buffer: Buffer, start: i64, end: i64, tape: Tape) -> Tape:
         if error.needed:
             return other
     return tape
+
+
+def _is_text(data: bytes) -> bool:
+    """True for UTF-8, cut anywhere, with no control characters but those of text."""
+    for cut in range(4):
+        try:
+            text = data[: len(data) - cut].decode()
+        except UnicodeDecodeError as error:
+            if error.start < len(data) - 4:
+                return False
+            continue
+        break
+    else:
+        return False
+    return not any(chr(byte) in text for byte in range(32) if byte not in b"\t\n\f\r\x1b")
 
 
 def _is_2006(data: bytes) -> bool:

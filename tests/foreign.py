@@ -8,10 +8,11 @@ import struct
 import zlib
 from collections.abc import Callable
 
-WORDS = (
-    "user name order service config value status java.util.List com.example.Order createdAt id host port path "
-    "query result error message session token amount total 北京 größe naïve ok true false null 2024-01-02"
-).split()
+WORDS = [
+    *("user", "name", "order", "service", "config", "value", "status", "java.util.List", "com.example.Order"),
+    *("createdAt", "id", "host", "port", "path", "query", "result", "error", "message", "session", "token"),
+    *("amount", "total", "北京", "größe", "naïve", "ok", "true", "false", "null", "2024-01-02"),
+]
 
 
 def text(chooser: random.Random, most: int = 24) -> bytes:
@@ -29,7 +30,9 @@ def varint(number: int) -> bytes:
 
 
 def number(chooser: random.Random) -> int:
-    return chooser.choice((0, 1, 2, 3, chooser.randrange(256), chooser.randrange(65536), chooser.getrandbits(31)))
+    return chooser.choice(
+        (0, 1, 2, 3, chooser.randrange(256), chooser.randrange(65536), chooser.getrandbits(31))
+    )
 
 
 def protobuf(chooser: random.Random, depth: int = 0) -> bytes:
@@ -65,7 +68,9 @@ def msgpack(chooser: random.Random, depth: int = 0) -> bytes:
         return bytes([chooser.randrange(128)])
     if kind == 1:
         value = text(chooser)
-        return bytes([0xA0 | len(value)]) + value if len(value) < 32 else b"\xd9" + bytes([len(value)]) + value
+        return (
+            bytes([0xA0 | len(value)]) + value if len(value) < 32 else b"\xd9" + bytes([len(value)]) + value
+        )
     if kind == 2:
         return chooser.choice((b"\xc0", b"\xc2", b"\xc3"))
     if kind == 3:
@@ -177,7 +182,9 @@ def records(chooser: random.Random) -> bytes:
     lead = chooser.choice(("B", "H", "BB", ""))
     out = b""
     for _ in range(chooser.randrange(1, 12)):
-        body = chooser.choice((text(chooser), chooser.randbytes(chooser.randrange(40)), bytes(chooser.randrange(9))))
+        body = chooser.choice(
+            (text(chooser), chooser.randbytes(chooser.randrange(40)), bytes(chooser.randrange(9)))
+        )
         kinds = [chooser.randrange(1, 32) for _ in lead]
         out += struct.pack(order + lead + width, *kinds, len(body)) + body
     return out
@@ -203,7 +210,9 @@ def structs(chooser: random.Random) -> bytes:
     for index in range(count):
         values = [chooser.choice((0, index, base + index, number(chooser))) for _ in layout[1:]]
         limits = {"B": 0xFF, "H": 0xFFFF, "I": 0xFFFFFFFF, "Q": 0xFFFFFFFFFFFFFFFF}
-        out += struct.pack(layout, *(value & limits[kind] for value, kind in zip(values, layout[1:], strict=True)))
+        out += struct.pack(
+            layout, *(value & limits[kind] for value, kind in zip(values, layout[1:], strict=True))
+        )
     return out
 
 
@@ -256,7 +265,9 @@ def plain(chooser: random.Random) -> bytes:
 
 
 def json_text(chooser: random.Random) -> bytes:
-    value = {chooser.choice(WORDS): chooser.choice((number(chooser), chooser.choice(WORDS))) for _ in range(6)}
+    value = {
+        chooser.choice(WORDS): chooser.choice((number(chooser), chooser.choice(WORDS))) for _ in range(6)
+    }
     return json.dumps(value).encode()
 
 
@@ -266,7 +277,9 @@ def base64_text(chooser: random.Random) -> bytes:
 
 
 def utf16(chooser: random.Random) -> bytes:
-    return "".join(chooser.choice(WORDS) for _ in range(20)).encode(chooser.choice(("utf-16-le", "utf-16-be")))
+    return "".join(chooser.choice(WORDS) for _ in range(20)).encode(
+        chooser.choice(("utf-16-le", "utf-16-be"))
+    )
 
 
 def ebcdic(chooser: random.Random) -> bytes:
@@ -294,7 +307,10 @@ def resp(chooser: random.Random) -> bytes:
 
 def kafka(chooser: random.Random) -> bytes:
     client = text(chooser)
-    body = struct.pack(">HHIH", chooser.randrange(20), chooser.randrange(9), number(chooser), len(client)) + client
+    body = (
+        struct.pack(">HHIH", chooser.randrange(20), chooser.randrange(9), number(chooser), len(client))
+        + client
+    )
     body += b"".join(struct.pack(">IH", 1, 4) + b"test" for _ in range(chooser.randrange(3)))
     return struct.pack(">I", len(body)) + body
 
@@ -317,7 +333,9 @@ def bson(chooser: random.Random) -> bytes:
 def modbus(chooser: random.Random) -> bytes:
     out = b""
     for index in range(chooser.randrange(2, 9)):
-        body = struct.pack(">BBHH", 1, chooser.choice((1, 3, 16)), chooser.randrange(100), chooser.randrange(1, 20))
+        body = struct.pack(
+            ">BBHH", 1, chooser.choice((1, 3, 16)), chooser.randrange(100), chooser.randrange(1, 20)
+        )
         out += struct.pack(">HHH", index, 0, len(body)) + body
     return out
 

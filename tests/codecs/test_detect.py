@@ -1,0 +1,288 @@
+"""Detection: what it names, what it leaves alone, and what it says."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from foreign import MAKERS
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wirelens import codecs
+from wirelens.codecs.detect import MARGIN, THRESHOLD, WHOLE
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+VECTORS = ROOT / "tests/vectors"
+TOO_LITTLE = {
+    # an END alone, numbers that the texts leave open, cut or broken entries
+    "line/empty_message",
+    "frame/empty_message",
+    "line/read_missing_end",
+    "line/read_unknown_line_types",
+    "line/read_varint_overflow",
+    "frame/app_defined_frames",
+    "cpp/bug_flag_128_wrong_size",
+    # several plain values in a row
+    "hessian1/char_byte_short",
+    "hessian1/ints_boundaries",
+    "hessian1-sofa352/char_byte_short",
+    "hessian1-sofa352/ints_boundaries",
+    "seed-examples/seed_4.8.1_map_fee_misprint_b9",
+}
+
+
+class Case(NamedTuple):
+    name: str
+    protocol: str  # empty for the layout of 2006
+    data: bytes
+
+
+def cases(pattern: str) -> Iterator[Case]:
+    for path in sorted(VECTORS.glob(pattern)):
+        text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        for line in text.decode().splitlines():
+            case = codecs.loads(line)
+            assert isinstance(case, dict)
+            protocol = case["protocol"]
+            yield Case(
+                str(case["name"]),
+                protocol if isinstance(protocol, str) else "",
+                bytes.fromhex(str(case["hex"])),
+            )
+
+
+ALL = [case for case in cases("*.jsonl*") if case.protocol]
+LAYOUT_2006 = list(cases("*2006*"))
+
+
+def names(data: bytes, other: bytes = b"", final: bool = True) -> tuple[str, ...]:
+    found = codecs.detect(data, other, final)
+    return (found.protocol, *found.equal)
+
+
+def test_every_vector_is_named_or_too_little() -> None:
+    missed = {case.name for case in ALL if case.protocol not in names(case.data)}
+    assert missed == TOO_LITTLE & {case.name for case in ALL}
+
+
+def test_no_vector_is_named_wrong() -> None:
+    wrong = [
+        (case.name, named)
+        for case in ALL
+        for named in [names(case.data)]
+        if case.protocol not in named and named[0] != "unknown"
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("size", [4, 8, 16, 24, 32, 64, 128, 512])
+def test_a_first_packet_is_never_named_wrong(size: int) -> None:
+    named = 0
+    for case in ALL:
+        if len(case.data) > size:
+            said = names(case.data[:size], final=False)
+            assert said[0] == "unknown" or case.protocol in said, case.name
+            named += case.protocol in said
+    assert named > 0 or size < 16
+
+
+@pytest.mark.parametrize("behind", [bytes(20), b"\r\nGET / HTTP/1.1\r\n", b"\xff" * 9, b"\x41"])
+def test_what_stands_behind_does_not_mislead(behind: bytes) -> None:
+    named = 0
+    for case in ALL:
+        if len(case.data) >= 16:
+            said = names(case.data + behind)
+            assert said[0] == "unknown" or case.protocol in said, case.name
+            named += case.protocol in said
+    assert named > len(ALL) // 4
+
+
+@pytest.mark.parametrize("size", [0, 3, 7, 15, 23])
+def test_a_stream_joined_in_the_middle(size: int) -> None:
+    data = next(case.data for case in ALL if case.name == "dubbo-frames/dubbo_resp_exception")
+    found = codecs.detect(data[-size - 1 :] + data + data, final=False)
+    assert found.protocol == "dubbo"
+
+
+def test_a_first_call_further_on() -> None:
+    call = next(case.data for case in ALL if case.name == "hessian2-final/call_shared")
+    found = codecs.detect(b"@@@" + call + call)
+    assert found.protocol == "hessian2"
+    assert found.candidates[0].reasons[0] == "a first message at offset 3"
+    records = codecs.decode(b"@@@" + call + call)
+    assert [record.error is None for record in records] == [False, True, True]
+
+
+@pytest.mark.parametrize("maker", MAKERS, ids=[maker.__name__ for maker in MAKERS])
+def test_foreign_bytes_are_not_claimed(maker: Callable[[random.Random], bytes]) -> None:
+    for seed in range(40):
+        data = maker(random.Random(seed))
+        if len(data) >= 16:
+            found = codecs.detect(data)
+            assert found.protocol == "unknown", (seed, data)
+            assert found.reason
+
+
+@given(st.sampled_from(MAKERS), st.integers(0, 1 << 32), st.integers(0, 200), st.integers(1, 400))
+def test_pieces_of_foreign_streams_are_not_claimed(
+    maker: Callable[[random.Random], bytes], seed: int, start: int, size: int
+) -> None:
+    found = codecs.detect(maker(random.Random(seed))[start : start + size], final=False)
+    assert found.protocol == "unknown"
+
+
+@given(st.binary(max_size=300), st.binary(max_size=60), st.booleans())
+def test_arbitrary_bytes_keep_the_contract(data: bytes, other: bytes, final: bool) -> None:
+    found = codecs.detect(data, other, final)
+    assert list(found.candidates) == sorted(found.candidates, key=lambda one: -one.bits)
+    if found.protocol == "unknown":
+        assert found.reason
+        assert found.equal == ()
+    else:
+        best = next(one for one in found.candidates if one.protocol == found.protocol)
+        assert best.bits >= best.asked
+        assert found.protocol not in found.equal
+        if not final:
+            assert best.asked == THRESHOLD
+
+
+@given(st.sampled_from([case for case in ALL if len(case.data) < 2000]), st.data())
+def test_a_changed_byte_misleads_to_no_other_family(case: Case, chooser: st.DataObject) -> None:
+    data = bytearray(case.data)
+    place = chooser.draw(st.integers(0, len(data) - 1))
+    data[place] = chooser.draw(st.integers(0, 255))
+    said = names(bytes(data), final=False)[0]
+    family = case.protocol.split("-")[0].rstrip("12")
+    assert said == "unknown" or said.startswith(family)
+
+
+VALUES = [
+    ("90", "hessian2", {"hessian2-draft"}),
+    ("54", "hessian2", {"hessian2-draft", "hessian1"}),
+    ("0568656c6c6f", "hessian2", {"hessian2-draft"}),
+    ("53000568656c6c6f", "hessian2", {"hessian2-draft", "hessian1"}),
+    ("4900000005", "hessian1", {"hessian2-draft", "hessian2"}),
+    ("7a", "unknown", set()),
+    ("5c", "hessian2", set()),
+    ("67", "hessian2-draft", set()),
+    ("9091", "hessian2", {"hessian2-draft"}),
+    ("0000", "unknown", set()),
+    ("ffffffff", "unknown", set()),
+]
+
+
+@pytest.mark.parametrize(("text", "protocol", "equal"), VALUES)
+def test_single_values(text: str, protocol: str, equal: set[str]) -> None:
+    """What fits several dialects with one meaning is named as the usual one, with the others."""
+    found = codecs.detect(bytes.fromhex(text))
+    assert (found.protocol, set(found.equal)) == (protocol, equal)
+    assert codecs.detect(bytes.fromhex(text), final=False).protocol == "unknown"
+
+
+def test_readings_of_different_meaning_are_not_chosen_without_evidence() -> None:
+    # of final: a date of minutes; of the draft: a reference, then two ints
+    found = codecs.detect(bytes.fromhex("4b01909192"))
+    assert found.protocol in ("unknown", "hessian2")
+    # the frame's sequence number is also the length of a body of the other head
+    both = codecs.detect(bytes.fromhex("7f01090000001000080000000400000000000000"))
+    assert both.protocol == "unknown"
+    assert both.margin < MARGIN
+    assert "different meanings" in both.reason
+    assert {one.protocol for one in both.candidates} >= {"magline", "magline-old"}
+
+
+def test_the_layout_of_2006_is_refused_by_name() -> None:
+    refused = 0
+    for case in LAYOUT_2006:
+        found = codecs.detect(case.data)
+        if found.protocol != "unknown":
+            assert all(record.error is None for record in codecs.decode(case.data, found.protocol)), case.name
+        elif found.code == "hessian-2006":
+            refused += 1
+            assert "2006" in found.reason
+            error = codecs.decode(case.data)[0].error
+            assert error is not None
+            assert error.code == "hessian-2006"
+    assert refused > 40
+
+
+def test_what_is_missing_is_said() -> None:
+    found = codecs.detect(b"H\2\0C\x03add\x91\x0chello wor")
+    assert found.candidates[0].settle == "3 more bytes"
+    assert codecs.detect(b"").reason == "there are no bytes"
+    assert codecs.detect(b"hello, world, again").reason
+
+
+def test_an_envelope_comes_before_what_it_carries() -> None:
+    for case in ALL:
+        if case.protocol in ("dubbo", "bolt"):
+            found = codecs.detect(case.data)
+            assert found.protocol == case.protocol, case.name
+
+
+def test_the_other_direction_sharpens() -> None:
+    request = next(case.data for case in ALL if case.name == "hessian1/call_add2")
+    reply = bytes.fromhex("72010049000000057a")
+    assert codecs.detect(reply, final=False).protocol == "unknown"
+    assert codecs.detect(reply, request, final=False).protocol == "hessian1"
+    assert codecs.detect(reply, b"GET / HTTP/1.1\r\n\r\n", final=False).protocol == "unknown"
+
+
+def test_thresholds_are_the_derived_ones() -> None:
+    assert (THRESHOLD, WHOLE) == (10 + 4 + 10, 2 + 10)
+
+
+@pytest.mark.parametrize("step", [1, 5, 64])
+def test_a_decoder_waits_until_it_can_tell(step: int) -> None:
+    for name in (
+        "hessian2-final/obj_car",
+        "hessian2-draft/obj_car",
+        "hessian1/obj_car",
+        "hessian2-final/string_len_15",
+    ):
+        data = next(case.data for case in ALL if case.name == name)
+        decoder = codecs.Decoder()
+        records = []
+        for at in range(0, len(data), step):
+            records += decoder.feed(data[at : at + step])
+        records += decoder.close()
+        whole = codecs.decode(data)
+        assert [record.to_json() for record in records] == [record.to_json() for record in whole]
+        assert records[0].protocol in names(data)
+
+
+@pytest.mark.parametrize(
+    "unit", [b"\0", b"V", b"\x79", b"c\2\0m", b"\x1e\0\0\1\x08", b"\x05hello", b"\x90", b"P\0\1N"]
+)
+def test_large_repetitive_inputs(unit: bytes) -> None:
+    """Bytes that lead a decoder far must not lead detection to a claim, unless it is ESNP's entries."""
+    found = codecs.detect(unit * (1 << 16 >> 2))
+    assert found.protocol == ("esnp-line" if unit[0] == 0x1E else "unknown")
+
+
+def measured(*arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "bench.detection", "--json", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode in (0, 1), done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert (done.returncode == 0) == found["holds"]
+    return found
+
+
+def test_the_bounds(shared: Path) -> None:
+    found = measured("--shared", str(shared))
+    assert found["wrong"] == []
+    assert found["outside"] == []
+    assert found["layout_of_2006_claimed"] == []
+    assert found["share"] >= 0.995
+    assert found["holds"]
+    assert found["inputs"] > 2000
+    assert found["foreign"] > 1000
