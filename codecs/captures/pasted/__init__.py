@@ -18,6 +18,7 @@ than one byte whose order nothing tells are refused.
 from collections.abc import Callable
 from typing import Final
 
+from .column import read_block_and_text, read_text_column
 from .literals import (
     read_array,
     read_bare_escapes,
@@ -41,7 +42,7 @@ from .plain import (
     read_quoted_printable,
     read_uuencode,
 )
-from .rows import iter_forms, read_block_and_text, read_rows, read_text_column
+from .rows import iter_forms, read_rows
 from .source import Pasted, PastedError, Source, source_of, text_of
 
 __all__ = ["FORMS", "Pasted", "PastedError", "pasted"]
