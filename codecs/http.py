@@ -16,7 +16,7 @@ A body that is Hessian is shown as the message it carries, other bodies as bytes
 
 A line of `$wire` counts as long as it says the same name and value as the message does; Content-Length is
 computed.
-"""  # noqa: E501
+"""  # noqa: E501 (rows of a table)
 
 import re
 import zlib
@@ -360,6 +360,9 @@ class Http(Codec):
         data = body.member("data")
         if data is None:
             return f"{said} {message_line(body)}"
+        partial = body.member("partial")
+        if partial is not None and partial.children:
+            said += f" {message_line(partial)}"
         head = _Head(line.content + b"\r\n")
         headers = root.member("headers")
         for pair in [] if headers is None else headers.children:
@@ -698,7 +701,8 @@ class _Reader:
                     tape.note("limit", self.pieces[0][0], said, self.cursor.buffer)
                 elif head.claims_hessian:
                     offset = self.cursor.buffer.absolute(self.pieces[0][0])
-                    fault = Fault("bad-value", offset, f"the content is no {coding.decode()} data")
+                    said = f"the content is no {coding.decode()} data, or not all of it"
+                    fault = Fault("bad-value", offset, said)
                 self._bytes(fault)
                 return
             content = self._unpacked(inflated.content)

@@ -89,7 +89,6 @@ OLD_COMMANDS: Final[dict[int, str]] = {
     0x100E: "KNOT_DISCARD_AGENT",
 }
 _OLD_NUMBERS: Final[dict[str, int]] = {name: number for number, name in OLD_COMMANDS.items()}
-FIRST_KNOT: Final = 0x1001
 STATUSES: Final[dict[int, str]] = {1: "SYN", 2: "session", 3: "node message", 4: "knot message"}
 CUT: Final = 1 << 16  # what the length of a frame lacks where its writer kept 16 bits of it
 

@@ -63,7 +63,7 @@ def commands(block: str) -> list[str]:
 
 
 def replayed(block: str, environment: dict[str, str]) -> str:
-    parts = []
+    parts: list[str] = []
     for command in commands(block):
         # what `dev.py demo` prints starts with a command line of its own
         if command.startswith("wirelens") and parts and parts[-1].startswith("$ python3 dev.py demo"):

@@ -93,7 +93,7 @@ def test_every_code_that_is_used_has_a_meaning_and_the_other_way_round() -> None
             place = TAKES_CODE.get(name.lstrip("_"), len(node.args))
             code = node.args[place] if place < len(node.args) else None
             if isinstance(code, ast.Constant) and re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", str(code.value)):
-                used[code.value] = f"{path}:{node.lineno}"
+                used[str(code.value)] = f"{path}:{node.lineno}"
     assert len(used) > 20
     assert {code: place for code, place in used.items() if code not in CODES} == {}
     assert [code for code in CODES if code not in texts] == []

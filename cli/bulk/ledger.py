@@ -30,7 +30,6 @@ from wirelens.cli.bulk.files import Folder, shown
 from wirelens.cli.bulk.table import LEDGER, arrow_schema
 
 RUNS = "_runs"
-OUTPUTS = ("messages", "quarantine", "_ledger")
 ALIVE_SECONDS = 10.0
 DEAD_SECONDS = 120.0
 """A run on another host that did not say that it lives for so long is dead."""

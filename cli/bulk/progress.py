@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 READING_SHARE = 0.35
 """So much of the work is reading; decoding is the rest."""
 LOG_SECONDS = 30.0
-STALE_SECONDS = 5.0
 
 
 class Look(NamedTuple):

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyspark
@@ -86,7 +87,7 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _wait(done, what: str, seconds: float = 120) -> None:  # type: ignore[no-untyped-def]
+def _wait(done: Callable[[], bool], what: str, seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not done():
         if time.monotonic() > end:

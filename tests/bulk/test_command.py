@@ -211,7 +211,10 @@ def test_a_capture_gives_what_decode_says_of_it(tmp_path: Path, name: str) -> No
                     "notes": record.get("notes"),
                 }
             )
-    order = lambda one: json.dumps(one, sort_keys=True)  # noqa: E731
+
+    def order(one: dict[str, Any]) -> str:
+        return json.dumps(one, sort_keys=True)
+
     assert sorted(found, key=order) == sorted(expected, key=order)
     assert len(found) > 50
     failed = [record for record in records if record["message"] is None and record["protocol"] != "unknown"]

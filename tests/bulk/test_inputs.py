@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import inprocess
 import pytest
+from checks import message
 from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
 
@@ -55,9 +57,9 @@ def test_everything_in_one_run(shared: Path, tmp_path: Path) -> None:
     for number, line in enumerate(lines):
         name = str(payloads / f"{number:03d}.txt")
         records = codecs.decode(bytes.fromhex(line["hex"]))
-        expected = [record.to_json() for record in records if record.root is not None]
+        expected = [message(record) for record in records if record.root is not None]
         found = [json.loads(row["message"]) for row in table(out, "messages") if row["file"] == name]
-        assert found == [record["message"] for record in expected], name  # type: ignore[index, call-overload]
+        assert found == expected, name
         if number == 40:  # the table is read anew each time
             break
 
@@ -100,7 +102,9 @@ def test_a_file_that_vanishes_stops_no_other(tmp_path: Path, monkeypatch: pytest
     paths = rotated(frames(55, 8), 3, tmp_path / "in")
     whole = files.Readers.chunks
 
-    def gone(readers: files.Readers, root: str, path: str, offset: int = 0, length: int = -1):  # type: ignore[no-untyped-def]
+    def gone(
+        readers: files.Readers, root: str, path: str, offset: int = 0, length: int = -1
+    ) -> Iterator[bytes]:
         if (path == str(paths[1]) and length > 1 << 16) or length == paths[1].stat().st_size:
             raise FileNotFoundError(path)
         return whole(readers, root, path, offset, length)

@@ -187,17 +187,19 @@ def test_a_task_that_was_tried_again_counts_once(sources: list[Path], tmp_path: 
     assert contents(tmp_path / "out") == contents(tmp_path / "other")
 
 
-def test_an_account_that_is_lost_or_doubled_fails_the_run(sources: list[Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("spoil", [lambda results: results[:-1], lambda results: results + results[:1]])
+def test_an_account_that_is_lost_or_doubled_fails_the_run(
+    sources: list[Path], tmp_path: Path, spoil: Callable[[list[bytes]], list[bytes]]
+) -> None:
     from wirelens.cli.bulk.job import UnbalancedError
 
-    for spoil in (lambda results: results[:-1], lambda results: results + results[:1]):
-        job = Job(Order([str(source) for source in sources], str(tmp_path / "out")))
-        job.look()
-        try:
-            with pytest.raises(UnbalancedError):
-                job.convert(lambda plan, config, spoil=spoil: spoil(convert(plan, config)), dict, 2)  # type: ignore[misc]
-        finally:
-            job.run.end()
+    job = Job(Order([str(source) for source in sources], str(tmp_path / "out")))
+    job.look()
+    try:
+        with pytest.raises(UnbalancedError):
+            job.convert(lambda plan, config: spoil(convert(plan, config)), dict, 2)
+    finally:
+        job.run.end()
         assert not list((tmp_path / "out").rglob("*.parquet"))
 
 

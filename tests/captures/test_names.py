@@ -14,7 +14,7 @@ def test_every_name_is_there() -> None:
     for name in captures.__all__:
         assert getattr(captures, name) is not None
     with pytest.raises(AttributeError):
-        captures.nothing  # noqa: B018
+        _ = captures.nothing
 
 
 @pytest.mark.parametrize(

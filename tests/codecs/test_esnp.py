@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import checks
 import pytest
 
 from wirelens import codecs
@@ -185,9 +186,7 @@ def test_a_bad_body_is_kept_as_data_and_the_rest_decodes(data: str, code: str, o
     assert len(records) == 1
     assert records[0].error is None
     assert records[0].damaged
-    message = records[0].to_json()
-    assert isinstance(message, dict)
-    line = message["message"]["lines"][0]  # type: ignore[index, call-overload]
+    line = checks.message(records[0])["lines"][0]
     assert isinstance(line, dict)
     size = int(data[2:8], 16)
     assert line["data"] == data[8 : 8 + 2 * size]

@@ -263,7 +263,7 @@ def test_objects_nest_as_deep() -> None:
 
 
 def test_kinds_of_the_vectors_are_all_there() -> None:
-    kinds = set()
+    kinds: set[int] = set()
     for name in LIVING:
         for case in vectors(HERE, name):
             tape = codecs.decode(bytes.fromhex(case["hex"]), case["protocol"])[0].tape
