@@ -680,7 +680,7 @@ def _inside_header(data: bytes, at: i64) -> bool:
 
 
 def _proved(data: bytes, at: i64) -> bool:
-    """True where a good header's class is there as far as it is checked, or its header map where it has none."""
+    """True where a good header's class is there as far as it is checked; its header map where it has none."""
     named = min(_class_length(data, at), NAME_CHECKED)
     if named:
         return _class_seen(data, at) == named
@@ -790,7 +790,9 @@ def _result(root: Node, good: bool) -> str:
     if failed is not None and failed.kind == t.BOOL and failed.number:
         return f" error {response.text('errorMsg') or ''}".rstrip()
     value = response.get("appResponse")
-    said = "" if value is None else " " + carried.result_words(value)
+    said = ""
+    if value is not None:
+        said = (" exception " if carried.is_exception(value) else " ") + carried.result_words(value)
     return (" ok" if good else "") + said
 
 

@@ -225,12 +225,15 @@ def details(node: Node) -> list[str]:
     return throwable.stack_trace(node)
 
 
+def is_exception(value: Node) -> bool:
+    """True for an object that is a Throwable."""
+    return (value.kind == t.OBJECT or value.kind == t.MAP) and throwable.is_exception(Named(value))
+
+
 def result_words(value: Node) -> str:
     """A result in a few words: an exception with its message, the class of an object, a scalar's value."""
-    if value.kind == t.OBJECT or value.kind == t.MAP:
-        named = Named(value)
-        if throwable.is_exception(named):
-            return cut(throwable.heading(named))
+    if is_exception(value):
+        return cut(throwable.heading(Named(value)))
     return value_words(value)
 
 

@@ -29,7 +29,7 @@ from wirelens.codecs.hessian import forms
 from wirelens.codecs.hessian.decoder import Tables, Values
 from wirelens.codecs.hessian.encoder import Encoder
 from wirelens.codecs.hessian.gadgets import gadget_notes
-from wirelens.codecs.hessian.summary import type_word
+from wirelens.codecs.hessian.summary import cut, type_word
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.tape import Buffer, Fault, Tape
@@ -486,6 +486,9 @@ class Dubbo(Codec):
         if event is not None and event.number:
             body = root.member("body")
             said = None if body is None else body.member("event")
+            json = None if body is None or said is not None else body.member("json")
+            if json is not None:
+                return "heartbeat" if carried.json_lines(json.raw) == [None] else "event"
             return "heartbeat" if said is not None and said.kind == t.NULL else "event"
         if number_in(root, "type") == 0:
             return "response"
@@ -525,6 +528,11 @@ class Dubbo(Codec):
         elif failure is not None and failure.kind != t.FAULT:
             said += " " + carried.result_words(failure)
         else:
+            json = body.member("json")
+            if json is not None and status is not None and status.number != OK:
+                texts = carried.json_lines(json.raw) or []
+                if texts and isinstance(texts[0], str):
+                    said += f' "{cut(texts[0])}"'
             said += _bytes_words(root, body)
         return said
 

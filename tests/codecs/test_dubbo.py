@@ -159,7 +159,9 @@ def test_kinds_and_exchanges() -> None:
         (frame(2, b"\x92", 20), "response", "reply"),
         (frame(0xE2, b"N"), "heartbeat", "request"),
         (frame(0x22, b"N", 20), "heartbeat", "reply"),
+        (frame(0xE6, b"null\n"), "heartbeat", "request"),
         (frame(0xA2, b"\x01R"), "event", ""),
+        (frame(0xA6, b'"R"\n'), "event", ""),
     ):
         record = one(data, "dubbo")
         root = record.root
@@ -246,6 +248,8 @@ def test_bodies_that_are_json_are_shown() -> None:
     assert message(record)["body"]["json"][5] == {"a": [1.5, None]}
     assert record.summary == "dubbo req #7 com.x.S.m(long) v1.0 fastjson"
     assert "json" not in body(frame(0xC6, lines + b"{"))
+    refused = one(frame(6, b'"no such service"\n', 60), "dubbo")
+    assert refused.summary == 'dubbo resp #7 service not found "no such service" fastjson, 18 bytes'
     assert codecs.encode({"serialization": "gson", "id": 7, "body": {"json": ["a", 1]}}, "dubbo") == frame(
         0xD0, b'"a"\n1\n'
     )

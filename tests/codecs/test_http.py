@@ -134,6 +134,7 @@ def test_hessian_that_does_not_decode_is_an_inner_error() -> None:
     said = message(record)["body"]
     assert said["error"]["offset"] == record.length - 1
     assert said["partial"]["call"]["method"] == "add"
+    assert record.summary.startswith("POST /api call add(")
     more = message(one(post(REPLY + b"zzz"), "http"))["body"]
     assert more["error"]["code"] == "extra-bytes"
 
