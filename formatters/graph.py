@@ -17,6 +17,7 @@ from wirelens.codecs.tape import Tape
 
 # What one drawing holds; what is left out is counted and said.
 DOT_BOXES: Final = 1000
+DOT_CURVED: Final = 150  # with more, arrows are straight: a curve across a few hundred boxes crashes Graphviz
 MERMAID_BOXES: Final = 250
 MERMAID_EDGES: Final = 480  # Mermaid's own default limit is 500
 MERMAID_CHARACTERS: Final = 45_000  # Mermaid's own default limit is 50,000
@@ -389,10 +390,6 @@ def dot(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _dot_lines(records: Iterable[Record]) -> Iterator[str]:
-    yield "digraph messages {"
-    yield "  graph [rankdir=LR, fontname=Helvetica, fontsize=11, labeljust=l, style=rounded, color=gray60];"
-    yield "  node [shape=plain, fontname=Helvetica, fontsize=10];"
-    yield "  edge [fontname=Helvetica, fontsize=9, color=gray35];"
     room = DOT_BOXES
     left_out = 0
     skipped = 0
@@ -405,6 +402,12 @@ def _dot_lines(records: Iterable[Record]) -> Iterator[str]:
         room -= len(drawing.boxes)
         left_out += drawing.left_out
         drawings.append((place, _heading(record), drawing))
+    straight = ", splines=line" if DOT_BOXES - room > DOT_CURVED else ""
+    graph = "rankdir=LR, fontname=Helvetica, fontsize=11, labeljust=l, style=rounded, color=gray60"
+    yield "digraph messages {"
+    yield f"  graph [{graph}{straight}];"
+    yield "  node [shape=plain, fontname=Helvetica, fontsize=10];"
+    yield "  edge [fontname=Helvetica, fontsize=9, color=gray35];"
     yield from _dot_more(left_out, skipped)
     # Graphviz stacks from the bottom what it lays out from left to right.
     for place, lines, drawing in reversed(drawings):

@@ -270,6 +270,20 @@ def test_nothing_to_draw() -> None:
 # --- limits -------------------------------------------------------------------------------------
 
 
+def ring(size: int) -> bytes:
+    """A ring of objects linked both ways, in final Hessian."""
+    number = [b"I" + place.to_bytes(4, "big") for place in range(size)]
+    back = [b"Q" + number[place - 1] for place in range(size)]
+    return b"C\1a\x92\4next\4prev" + b"\x60" * size + b"Q\x90" + b"".join(reversed(back))
+
+
+def test_a_long_ring_has_straight_arrows() -> None:
+    for size, straight in ((20, False), (400, True)):
+        document = "".join(graph.dot(codecs.decode(ring(size), "hessian2")))
+        assert ("splines=line" in document) == straight
+        assert document.count("style=dashed") == size + 1
+
+
 def test_many_boxes() -> None:
     many = record(items(*[items(items()) for _ in range(1500)]))
     lines = list(graph.dot([many, many]))
@@ -498,7 +512,8 @@ def run(*arguments: str, content: bytes) -> bytes:
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_graphviz_reads_it() -> None:
     records = [order(), *[one for content in HOSTILE for one in hostile(content)]]
-    for batch in (records, [record(items(*[items(items(ref(0))) for _ in range(30)]))]):
+    fan = record(items(*[items(items(ref(0))) for _ in range(30)]))
+    for batch in (records, [fan], codecs.decode(ring(400), "hessian2")):
         document = "".join(graph.dot(batch)).encode()
         done = subprocess.run(["dot", "-Tsvg"], input=document, capture_output=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr.decode()[:500]
