@@ -145,8 +145,8 @@ def _decimal_escapes(source: Source, body: str, start: int, numbers: list[str]) 
     if all(len(n) < 2 and n < "8" for n in numbers):
         return False
     octal_fits = all(
-        re.match("[0-7]", n) and int(re.match("[0-7]+", n)[0], 8) < 256  # type: ignore[index]
-        for n in numbers
+        octal is not None and int(octal[0], 8) < 256
+        for octal in [re.match("[0-7]+", number) for number in numbers]
     )
     decimal_fits = all(int(n) < 256 for n in numbers)
     if not decimal_fits:
