@@ -4,8 +4,6 @@ Compiling is never needed: with no C compiler, no mypyc, or a failure of either,
 installed as they are. WIRELENS_PURE=1 does not try; WIRELENS_PURE=0 takes a failure as an error.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

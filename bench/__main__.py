@@ -9,8 +9,6 @@ process of its own, one thread, warmed up, garbage collection as it is by defaul
 ratio is the median of the pairs' (in brackets its quartiles). Files that are made go to a temporary folder.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -8,8 +8,6 @@ of the Python workers; Spark's share is what remains of the time of all cores, w
 With --alone the same files go through one process of `decode --format jsonl` for comparison.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

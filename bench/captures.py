@@ -6,8 +6,6 @@ The capture is made: TCP over IPv4 over Ethernet, payloads of 20 to 700 bytes, f
 in fifty repeated and one in fifty swapped with the next. Figures are the best of three runs, one thread.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import resource

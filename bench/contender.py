@@ -6,8 +6,6 @@ Loads its input, warms up, says what one pass is in a line of JSON, then runs a 
 standard input and answers with the seconds that it took. Garbage collection is on, as it is by default.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

@@ -4,8 +4,6 @@ Each has a process of its own and is warmed up before the first turn; the ratio 
 median is what counts.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics
@@ -17,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 Command = Sequence[str | Path]
 
@@ -42,7 +41,7 @@ class Contender:
         self.messages = 0
         self.bytes = 0
 
-    def __enter__(self) -> Contender:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

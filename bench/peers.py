@@ -3,8 +3,6 @@
 They live in a folder outside the project; `python -m bench --setup` fills it from npm and PyPI.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

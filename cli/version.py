@@ -1,7 +1,5 @@
 """What is installed here: `wirelens --version`."""
 
-from __future__ import annotations
-
 import platform
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tests of a protocol hold every input against."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from wirelens import codecs

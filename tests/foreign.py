@@ -1,7 +1,5 @@
 """Makes bytes of other protocols and formats, for tests of detection: none of them is ours."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct

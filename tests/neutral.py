@@ -1,7 +1,5 @@
 """The vectors' neutral tree of Hessian values, made from ours, and the comparison of the two."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What an install puts there: in both forms, and when compiling fails."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

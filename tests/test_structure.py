@@ -1,7 +1,5 @@
 """The house is as CONTRIBUTING.md draws it: imports run one way, each protocol has all that belongs to it."""
 
-from __future__ import annotations
-
 import ast
 import gzip
 import re

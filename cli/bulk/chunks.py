@@ -5,8 +5,6 @@ its segments in the order of the merged captures; rows of captures that overlap 
 segment by segment.
 """
 
-from __future__ import annotations
-
 import heapq
 import struct
 import zlib

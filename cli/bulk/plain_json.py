@@ -1,7 +1,5 @@
 """Plain values (numbers, text, bytes, lists and dicts of them) as JSON, and back; tuples become lists."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

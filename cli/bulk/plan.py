@@ -1,7 +1,5 @@
 """What a run reads: which files, in which order, and how they are cut into pieces for the tasks."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """A reading task: ranges of files in, rows of chunks.SCHEMA out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from time import process_time

@@ -1,7 +1,5 @@
 """What a run came to: as text for people, as JSON for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

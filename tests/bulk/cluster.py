@@ -1,7 +1,5 @@
 """A standalone Spark cluster on loopback, started from pyspark's own distribution."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
@@ -10,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 import pyspark
 
@@ -26,7 +25,7 @@ class Cluster:
         self.count = workers
         self.processes: list[subprocess.Popen[bytes]] = []
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Self:
         try:
             self._start("master.Master", "--port", str(self.port))
             _wait(lambda: _listens(self.port), "the master")

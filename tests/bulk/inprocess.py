@@ -1,7 +1,5 @@
 """A bulk run without Spark: the same reading and decoding tasks, with a sort between them. And its tables."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from io import BytesIO

@@ -1,7 +1,5 @@
 """Made captures: connections that run on from file to file, with all that disturbs them."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

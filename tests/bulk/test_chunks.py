@@ -1,7 +1,5 @@
 """Segments in rows, and back in order."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

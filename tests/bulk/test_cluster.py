@@ -1,7 +1,5 @@
 """A real standalone cluster that loses a worker on the way."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """`wirelens bulk` and `wirelens doctor` as a user runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

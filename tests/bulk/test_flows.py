@@ -1,7 +1,5 @@
 """Streams across files, tasks and runs: however a capture is cut up, the tables say the same."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

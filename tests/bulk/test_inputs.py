@@ -1,7 +1,5 @@
 """All sorts of inputs in one run: each byte of each is accounted for, and none stops another."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

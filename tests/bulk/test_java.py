@@ -1,7 +1,5 @@
 """Which Java is found, and what is said where none is."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """All of a run or nothing of it, whenever it ends."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

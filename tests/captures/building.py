@@ -1,7 +1,5 @@
 """Writes packets and capture files for the tests: only what they need, every field overridable."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 

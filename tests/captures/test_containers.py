@@ -1,7 +1,5 @@
 """Capture files to packets."""
 
-from __future__ import annotations
-
 import gzip
 import pickle
 import struct

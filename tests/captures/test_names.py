@@ -1,7 +1,5 @@
 """What `codecs.captures` exports, in whatever order it is imported."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Frames to segments."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 import struct

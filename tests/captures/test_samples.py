@@ -1,7 +1,5 @@
 """The samples of ../shared/captures, read in place."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

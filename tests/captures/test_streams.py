@@ -1,11 +1,10 @@
 """Segments to streams."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import struct
 import tracemalloc
+from typing import Self
 
 import pytest
 from building import ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Talk, ethernet, ipv4, pcap, tcp, udp
@@ -63,7 +62,7 @@ class Sink:
         self.pieces += found
         return found
 
-    def close(self) -> Sink:
+    def close(self) -> Self:
         self.take(self.assembler.close())
         self.closed = True
         assembler = self.assembler

@@ -1,7 +1,5 @@
 """`encode` of `decode` gives the bytes back, whatever they are."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import re

@@ -1,7 +1,5 @@
 """What a terminal gets: colour, its width, paging."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

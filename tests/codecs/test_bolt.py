@@ -1,7 +1,5 @@
 """Bolt: the vectors, every sort of frame, damage, detection, and public payloads."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from pathlib import Path

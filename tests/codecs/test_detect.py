@@ -1,7 +1,5 @@
 """Detection: what it names, what it leaves alone, and what it says."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

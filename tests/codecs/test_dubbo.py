@@ -1,7 +1,5 @@
 """Dubbo: the vectors, every sort of frame, damage, detection, and public captures."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -198,9 +196,7 @@ def test_a_generic_call_shows_the_method_that_is_meant() -> None:
     data = request(
         *arguments, types="Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/Object;", method="$invoke"
     )
-    assert one(data, "dubbo").summary == (
-        "dubbo req #7 com.x.OrderService.create(Order, long) v1.0 generic"
-    )
+    assert one(data, "dubbo").summary == ("dubbo req #7 com.x.OrderService.create(Order, long) v1.0 generic")
     assert annotated(data)["body.method"] == "a generic call of create(Order, long)"
 
 

@@ -1,7 +1,5 @@
 """Hessian against bytes of real writers: their meaning, and the same bytes back."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hessian's calls, replies, faults, messages, packets, envelopes: bytes and JSON, both ways."""
 
-from __future__ import annotations
-
 import random
 import zlib
 from typing import Any

@@ -1,7 +1,5 @@
 """Hessian's wire forms: what hand-written JSON becomes, and what `$wire` keeps, table by table."""
 
-from __future__ import annotations
-
 import math
 import struct
 from pathlib import Path

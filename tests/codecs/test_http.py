@@ -1,7 +1,5 @@
 """HTTP: framing against h11, what is carried, damage, and captures."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

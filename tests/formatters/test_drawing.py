@@ -1,7 +1,5 @@
 """Properties of the drawings: nothing is lost, nothing escapes, no nesting is too deep."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
