@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import statistics
 import struct
@@ -92,12 +93,12 @@ class Row:
 
 def python(task: str, protocol: str, settings: Settings, pure: bool = False) -> Contender:
     """A task of contender.py, with wirelens as it is installed, or its interpreted form."""
-    path = [str(settings.peers.python)]
+    path = [str(settings.peers.python), *filter(None, [os.environ.get("PYTHONPATH")])]
     if pure:
         path.insert(0, str(interpreted(settings)))
     command = [sys.executable, "-m", "bench.contender", task, file_of(protocol, settings), protocol]
     command.append(str(settings.warm_up))
-    return Contender(command, {"PYTHONPATH": ":".join(path)}, corpus.ROOT)
+    return Contender(command, {"PYTHONPATH": os.pathsep.join(path)}, corpus.ROOT)
 
 
 def javascript(task: str, protocol: str, settings: Settings) -> Contender:

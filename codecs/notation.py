@@ -16,7 +16,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import FIELDS, HINTS, TAGS, Json, Node, single_of, utf8, utf16_text
-from wirelens.codecs.scan import json_ready
+from wirelens.codecs.scan import joined_pair, json_end
 from wirelens.codecs.tape import Buffer, Tape
 
 PLAIN_NAN: Final = 0x7FF8000000000000
@@ -53,6 +53,7 @@ _FIELDS: Final = 4  # object: "field": value
 _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 
+_SIMPLE_USUAL: Final = t.SIMPLE | t.FORM_MASK << t.FORM_SHIFT  # a simple text in its usual form
 _NO_KEYS: Final[list[bytes]] = []
 _NOTHING: Final = Buffer(b"")
 
@@ -148,7 +149,12 @@ class Writer:
                 if mode == _FIELD_PAIRS and count < len(frame.keys):
                     out.write(frame.keys[count])
             kind = head & t.KIND_MASK
-            if kind == t.OBJECT:
+            if kind == t.STRING16 and head & _SIMPLE_USUAL == t.SIMPLE:
+                out.append(0x22)
+                out.write(buffer.data[words[at + t.NUMBER] : words[at + t.END]])
+                out.append(0x22)
+                i += 1
+            elif kind == t.OBJECT:
                 self._open_object(tape, i, buffer, classes)
                 frame = self.frame
                 i += 1
@@ -351,16 +357,15 @@ class Writer:
             if kind == t.DOUBLE and not_finite(number) is None:
                 self._untagged(tape, index, buffer, head, kind, number)
                 return
-        out.write(b"{")
         if kind == t.DOUBLE:
-            out.write(b'"$double": ')
+            out.write(b'{"$double": ')
             self._untagged(tape, index, buffer, head, kind, number)
             if form == 0 and number & 0x7FFFFFFFFFFFFFFF > 0x7FF0000000000000 and number != PLAIN_NAN:
                 out.write(b', "$wire": "')
                 out.write(f"{int(number) & 0xFFFFFFFFFFFFFFFF:016x}".encode())
                 out.write(b'"')
         elif kind == t.FLOAT32:
-            out.write(b'"$float32": ')
+            out.write(b'{"$float32": ')
             self._untagged(tape, index, buffer, head, kind, number)
             if form == 0 and number & 0x7FFFFFFF > 0x7F800000 and number != PLAIN_SINGLE_NAN:
                 out.write(b', "$wire": "')
@@ -370,16 +375,14 @@ class Writer:
             content = _content(tape, index, buffer, number)
             text = _text_of(content, kind)
             if text is None:
-                out.write(b'"$raw": "')
+                out.write(b'{"$raw": "')
                 out.write(content.hex().encode())
                 out.write(b'"')
             else:
-                out.write(b'"$string": ')
+                out.write(b'{"$string": ')
                 out.write(quoted(text))
         else:
-            out.write(b'"')
-            out.write(_tag_of(kind))
-            out.write(b'": ')
+            out.write(_OPENINGS[kind])
             self._untagged(tape, index, buffer, head, kind, number)
         if form:
             self._tag_wire(tape, index, buffer, form)
@@ -424,10 +427,12 @@ class Writer:
     def _string(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64, number: i64) -> None:
         """Write a string, or its bytes where they are no text."""
         out = self.out
-        if head & t.SIMPLE or (number >= 0 and json_ready(buffer.data, number, tape.end(index))):
+        if head & t.SIMPLE:
             out.append(0x22)
             out.write(buffer.data[number : tape.end(index)])
             out.append(0x22)
+            return
+        if number >= 0 and self._text(buffer.data, number, tape.end(index), kind):
             return
         content = _content(tape, index, buffer, number)
         text = _text_of(content, kind)
@@ -436,6 +441,28 @@ class Writer:
             out.write(b'"' + raw + b'"' if self.plain else b'{"$raw": "' + raw + b'"}')
         else:
             out.write(quoted(text))
+
+    def _text(self, data: bytes, at: i64, end: i64, kind: i64) -> bool:
+        """Write text that is JSON as it stands, but for surrogate pairs, which are joined in UTF-16.
+
+        False, and nothing written, where there is anything else to do.
+        """
+        out = self.out
+        size = len(out)
+        out.append(0x22)
+        while True:
+            ready = json_end(data, at, end)
+            if ready > at:
+                out.write(data[at:ready])
+            if ready == end:
+                out.append(0x22)
+                return True
+            joined = b"" if kind == t.STRING else joined_pair(data, ready, end)
+            if not joined:
+                out.truncate(size)
+                return False
+            out.write(joined)
+            at = ready + 6
 
     def _remote(self, tape: Tape, index: i64, buffer: Buffer, form: i64) -> None:
         out = self.out
@@ -511,9 +538,9 @@ class Writer:
                 out.append(0x2E)
                 rest = thousandths % 1000
                 if rest % 100 == 0:
-                    out.append(48 + rest // 100)
+                    out.write(_PLAIN[rest // 100])
                 elif rest % 10 == 0:
-                    _write_two(out, rest // 10)
+                    out.write(_TWO[rest // 10])
                 else:
                     out.write(_PADDED[rest])
                 return
@@ -534,22 +561,22 @@ def not_finite(bits: i64) -> str | None:
     return "-Infinity" if bits < 0 else "Infinity"
 
 
-def _tag_of(kind: i64) -> bytes:
-    if kind == t.NULL:
-        return b"$null"
-    if kind == t.BOOL:
-        return b"$bool"
-    if kind == t.INT:
-        return b"$int"
-    if kind == t.INT32:
-        return b"$int32"
-    if kind == t.BYTES:
-        return b"$bytes"
-    if kind == t.DATE:
-        return b"$date"
-    if kind == t.XML:
-        return b"$xml"
-    return TAGS[kind].encode()
+def _opening(kind: int) -> bytes:
+    """What stands before the value of a kind that is tagged by one word."""
+    words = {
+        t.NULL: "$null",
+        t.BOOL: "$bool",
+        t.INT: "$int",
+        t.INT32: "$int32",
+        t.BYTES: "$bytes",
+        t.DATE: "$date",
+        t.XML: "$xml",
+        **TAGS,
+    }
+    return b'{"' + words.get(kind, "").encode() + b'": '
+
+
+_OPENINGS: Final[list[bytes]] = [_opening(kind) for kind in range(t.REMOTE + 1)]
 
 
 def _content(tape: Tape, index: i64, buffer: Buffer, number: i64) -> bytes:
@@ -582,19 +609,20 @@ _KNOWN_CLASSES: Final = 1024
 
 
 def _class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
-    end = tape.next(index)
-    i = index + 1
-    while i < end:
-        if tape.kind(i) == t.STRING16 and tape.head(i) & t.SIMPLE == 0:
-            return _read_class_keys(tape, index, buffer)
-        i += 1
     definition = buffer.data[tape.start(index) : tape.end(index)]
     keys = _known_classes.get(definition)
     if keys is None:
-        if len(_known_classes) >= _KNOWN_CLASSES:
-            _known_classes.clear()
         keys = _read_class_keys(tape, index, buffer)
-        _known_classes[definition] = keys
+        plain = True
+        i = index + 1
+        while i < tape.next(index):
+            if tape.kind(i) == t.STRING16 and tape.head(i) & t.SIMPLE == 0:
+                plain = False  # how its bytes are counted is for each stream to say
+            i += 1
+        if plain:
+            if len(_known_classes) >= _KNOWN_CLASSES:
+                _known_classes.clear()
+            _known_classes[definition] = keys
     return keys
 
 
@@ -631,6 +659,7 @@ def _read_class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
 
 
 _PLAIN: Final[list[bytes]] = [b"%d" % number for number in range(1000)]
+_TWO: Final[list[bytes]] = [b"%02d" % number for number in range(100)]
 _PADDED: Final[list[bytes]] = [b"%03d" % number for number in range(1000)]
 
 
@@ -670,26 +699,21 @@ def write_date(out: BytesWriter, milliseconds: i64) -> None:
     else:
         month -= 9
         year += 1
-    out.append(48 + year // 1000)
-    out.write(_PADDED[year % 1000])
+    out.write(_TWO[year // 100])
+    out.write(_TWO[year % 100])
     out.append(0x2D)
-    _write_two(out, month)
+    out.write(_TWO[month])
     out.append(0x2D)
-    _write_two(out, day + 1)
+    out.write(_TWO[day + 1])
     out.append(0x54)
-    _write_two(out, rest // 3_600_000)
+    out.write(_TWO[rest // 3_600_000])
     out.append(0x3A)
-    _write_two(out, rest // 60_000 % 60)
+    out.write(_TWO[rest // 60_000 % 60])
     out.append(0x3A)
-    _write_two(out, rest // 1000 % 60)
+    out.write(_TWO[rest // 1000 % 60])
     out.append(0x2E)
     out.write(_PADDED[rest % 1000])
     out.append(0x5A)
-
-
-def _write_two(out: BytesWriter, number: i64) -> None:
-    out.append(48 + number // 10)
-    out.append(48 + number % 10)
 
 
 def quoted(text: str) -> bytes:
@@ -792,7 +816,7 @@ class JsonTextError(ValueError):
 def loads(text: str) -> Json:
     """The Python objects of one JSON text, of any nesting. Raises JsonTextError."""
     try:
-        value: Json = json.loads(text, parse_constant=_no_constant)
+        value: Json = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
         return value
     except RecursionError:
         value, place = _deep_loads(text, 0)
@@ -814,6 +838,13 @@ def _no_constant(word: str) -> Json:
     raise ValueError(f'{word} is no JSON number; the notation has {{"$double": "NaN"}} and the like')
 
 
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number - number != 0.0:
+        raise ValueError(f'{digits} is too large for a double; the notation has {{"$double": "Infinity"}}')
+    return number
+
+
 def _json_error(text: str, at: int, message: str) -> JsonTextError:
     line = text.count("\n", 0, at) + 1
     return JsonTextError(message, line, at - text.rfind("\n", 0, at), at)
@@ -824,7 +855,7 @@ def _skip_space(text: str, at: int) -> int:
     return at if match is None else match.end()
 
 
-_SCALARS: Final = json.JSONDecoder(parse_constant=_no_constant)
+_SCALARS: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 
 
 def _deep_loads(text: str, at: int) -> tuple[Json, int]:

@@ -8,13 +8,13 @@ from wirelens.codecs.codec import Codec
 from wirelens.codecs.codes import Note
 from wirelens.codecs.cursor import DecodeError
 from wirelens.codecs.node import Json, Node
-from wirelens.codecs.notation import Writer, dumps, fault_json, loads
+from wirelens.codecs.notation import Writer, dumps, fault_json, loads, write_int
 from wirelens.codecs.tape import Tape
 
 UNKNOWN: Final = "unknown"
 
 # The order in which notes are listed; codes that are not here come after these, as they were met.
-WORST_FIRST: Final[tuple[str, ...]] = ("gadget-class", "gap", "conflict", "dangling-ref")
+WORST_FIRST: Final[tuple[str, ...]] = ("gadget-class", "gap", "conflict", "number-lost", "dangling-ref")
 
 
 class Record:
@@ -100,9 +100,9 @@ class Record:
         out.write(b'{"protocol": "')
         out.write(self.protocol.encode())
         out.write(b'", "offset": ')
-        out.write(str(self.offset).encode())
+        write_int(out, self.offset)
         out.write(b', "length": ')
-        out.write(str(self.length).encode())
+        write_int(out, self.length)
         if self.source is not None:
             out.write(b', "source": ')
             out.write(dumps(self.source).encode())

@@ -41,16 +41,19 @@ def plain_end(data: bytes, at: i64, end: i64) -> i64:
     return end
 
 
-def json_ready(data: bytes, at: i64, end: i64) -> bool:
-    """True where bytes can be the inside of a JSON string as they are: well-formed UTF-8, no escapes."""
+def json_end(data: bytes, at: i64, end: i64) -> i64:
+    """Where bytes end that can be the inside of a JSON string as they are: well-formed UTF-8, no escapes.
+
+    The position of the first character that cannot; `end`, a position in the data, if there is none.
+    """
     while True:
         at = plain_end(data, at, end)
         if at >= end:
-            return True
+            return end
         byte: i64 = data[at]
         if byte < 0x80:
             if byte != 0x7F:
-                return False
+                return at
             at += 1
             continue
         size: i64 = 2
@@ -61,7 +64,7 @@ def json_ready(data: bytes, at: i64, end: i64) -> bool:
             if byte >= 0xF0:
                 size = 4
         if at + size > end or byte < 0xC2 or byte > 0xF4:
-            return False
+            return at
         if byte == 0xE0:
             low = 0xA0
         elif byte == 0xED:  # behind it, a surrogate
@@ -71,9 +74,23 @@ def json_ready(data: bytes, at: i64, end: i64) -> bool:
         elif byte == 0xF4:
             high = 0x90
         if not low <= data[at + 1] < high:
-            return False
+            return at
         if size > 2 and data[at + 2] & 0xC0 != 0x80:
-            return False
+            return at
         if size > 3 and data[at + 3] & 0xC0 != 0x80:
-            return False
+            return at
         at += size
+
+
+def joined_pair(data: bytes, at: i64, end: i64) -> bytes:
+    """The UTF-8 of the character whose two surrogates stand at a position in CESU-8; else nothing."""
+    if end - at < 6 or data[at] != 0xED or data[at + 3] != 0xED:
+        return b""
+    high: i64 = data[at + 1]
+    low: i64 = data[at + 4]
+    third: i64 = data[at + 2]
+    sixth: i64 = data[at + 5]
+    if high & 0xF0 != 0xA0 or low & 0xF0 != 0xB0 or third & 0xC0 != 0x80 or sixth & 0xC0 != 0x80:
+        return b""
+    code = 0x10000 + ((high & 0x0F) << 16 | (third & 0x3F) << 10 | (low & 0x0F) << 6 | sixth & 0x3F)
+    return chr(code).encode()

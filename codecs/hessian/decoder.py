@@ -826,7 +826,9 @@ class Values:
 
     def text(self, head: i64, what: str) -> None:
         """Text behind a 16-bit count of units: types, methods and header names of 1.0 and the draft."""
-        units = self.cursor.u16(f"the length of {what}")
+        if self.cursor.left() < 2:
+            raise self.cursor.short(2, f"the length of {what}")
+        units = self.cursor.u16(what)
         self._run(self.cursor.pos, head | t.STRING16, units, forms.COUNTED)
 
     def string(self, head: i64, what: str) -> None:
