@@ -890,6 +890,11 @@ def _old_evidence(data: bytes) -> Evidence:
         if at > end:
             settle = f"{at - end} more bytes"
             break
+        if not fixed and at + OLD_HEAD <= end and not _old_head(data, at):
+            behind = _behind_cut_length(data, at)
+            if behind >= 0:
+                at = behind
+                continue
         if cmd in _KNOT_FIELDS and length:
             buffer = Buffer(data)
             try:
@@ -914,6 +919,16 @@ def _old_evidence(data: bytes) -> Evidence:
     if whole:
         at_end = 4.0 if fixed else 4.0 + MEETS
     return Evidence(max(bits, 0.0), tuple(reasons), settle, (), whole, frames == 1, at_end)
+
+
+def _behind_cut_length(data: bytes, at: i64) -> i64:
+    """Where a frame ends whose length lost its upper 16 bits, as a head or the end there tells; or -1."""
+    end: i64 = len(data)
+    for _ in range(15):
+        at += 0x10000
+        if at == end or (at + OLD_HEAD <= end and _old_head(data, at)):
+            return at
+    return -1
 
 
 def _fields(cursor: Cursor) -> list[_Field]:

@@ -47,6 +47,8 @@ class Encoder:
         for name in entry:
             if name not in members and name not in ("type", "extra", "error", "$wire"):
                 raise EncodeError(f"{path}.{name}", f"no member of {TYPES.get(kind, kind)}")
+        if kind == XDATA and "value" in entry and "data" in entry and "error" not in entry:
+            raise EncodeError(path, 'XDATA has one of "value" and "data"')
         for name in members:
             if name == "data" and kind == XDATA and "data" not in entry:
                 continue

@@ -275,6 +275,7 @@ def test_both_rules_for_counts(counts: str | None) -> None:
         ({"lines": [{"type": "FLAG", "flag": 400, "$wire": {"flag": 1}}]}, "lines[0].flag"),
         ({"lines": [{"type": "MESSAGE_ID", "value": -1}]}, "lines[0].value"),
         ({"lines": [{"type": "VERSION", "version": "1.2.3"}]}, "lines[0].version"),
+        ({"lines": [{"type": "XDATA", "id": 1, "value": 2, "data": "00"}]}, "lines[0]"),
         ({"lines": [{"type": "PAYLOAD", "data": "0"}]}, "lines[0].data"),
         ({"lines": [{"type": "DATA", "name": "k", "value": [1, {"$long": 2}]}]}, "lines[0].value[1]"),
         ({"lines": [{"type": "DATA", "name": "k", "value": {"a": {"$int8": 200}}}]}, "lines[0].value.a"),

@@ -107,6 +107,15 @@ def test_the_length_that_was_cut() -> None:
     assert records[2].error is None
 
 
+def test_a_length_that_was_cut_is_no_evidence_against() -> None:
+    protobuf = b"\x08\x01\x12\xf0\xa2\x04" + bytes(70000)
+    whole = old(0x1009, protobuf)
+    cut = whole[:8] + (len(protobuf) & 0xFFFF).to_bytes(4, "little") + whole[12:]
+    agent = old(0x1003, b"\x08\x01")
+    for data in (agent + cut + agent, cut + agent, agent + agent + cut):
+        assert codecs.detect(data).protocol == "magline-old"
+
+
 @pytest.mark.parametrize("vector", VECTORS, ids=NAMES)
 def test_one_byte_at_a_time(vector: dict[str, Any]) -> None:
     data = bytes.fromhex(vector["hex"])
