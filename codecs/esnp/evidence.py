@@ -111,7 +111,7 @@ def evidence(data: bytes) -> tuple[Evidence, int]:
             gained = _body_bits(data, at + 4, length, kind) if size_fits(kind, length) else -8.0
             if gained > 0:
                 bodies += 1
-            if kind == FLAG and data[at + 4] == 14:
+            if kind == FLAG and length and data[at + 4] == 14:
                 era = 1
             met[kind] += 1
             gained += prices(data, at, 1) - 2.5

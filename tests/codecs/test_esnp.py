@@ -409,3 +409,9 @@ def test_a_cut_message_shows_maps_under_the_rule_that_fits() -> None:
     assert found["partial"] == {
         "lines": [{"type": "DATA", "name": "k", "value": [None]}, {"type": "DATA", "name": "k"}]
     }
+
+
+@pytest.mark.parametrize("kind", range(0x20))
+def test_empty_bodies_at_the_end_of_the_bytes_are_probed(kind: int) -> None:
+    data = bytes.fromhex("1e00000104") + bytes([kind]) + bytes(3)
+    assert sum(record.length for record in codecs.decode(data)) == len(data)
