@@ -386,8 +386,9 @@ def test_weak_form_gives_its_bytes_or_is_refused(form: str, payload: str) -> Non
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\xff\xfe", bytes(range(256))])
 def test_forced_form_reads_what_auto_would_not(data: bytes) -> None:
-    assert pasted(base64.b64encode(data), "base64").data == data if data else True
-    assert pasted(" ".join(map(str, data)), "decimal").data == data if data else True
+    if data:
+        assert pasted(base64.b64encode(data), "base64").data == data
+        assert pasted(" ".join(map(str, data)), "decimal").data == data
     assert pasted(spaced(data), "hex").data == data
     assert pasted(data, "raw").data == data
 

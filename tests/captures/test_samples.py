@@ -135,18 +135,6 @@ def test_the_gap_lies_where_it_was_made() -> None:
     assert flow.directions[0].data == whole[:100] + whole[200:]
 
 
-@pytest.mark.parametrize("entry", names("quirks-real"))
-def test_real_captures(entry: dict[str, Any]) -> None:
-    """Read to the end; packets and TCP bytes as TShark has them."""
-    path = CAPTURES / "quirks-real" / entry["file"]
-    if not path.exists():
-        path = path.with_name(Path(entry["file"]).name)
-    if not path.exists():
-        pytest.skip("the capture is not here")
-    reader, _, _ = run(path.read_bytes(), 1 << 20)
-    assert reader.packets == entry["tshark"]["packets"]
-
-
 def ids(folder: str, *endings: str) -> list[Any]:
     paths = sorted((CAPTURES / folder).glob("**/*")) if CAPTURES.exists() else []
     return [pytest.param(path, id=path.name) for path in paths if path.suffix in endings]

@@ -298,7 +298,7 @@ def test_a_stream_of_more_than_four_gibibytes() -> None:
     for _ in range(40):
         sink.add(segment(position, b"data", missing=step - 4))
         position += step
-    assert sink.close().pieces[-2].offset + sink.pieces[-2].gap >= 0
+    assert sink.close().pieces[-2].offset > 1 << 32
     assert sink.data() == b"data" * 40
     assert sink.pieces[0].flow.directions[0].length == 40 * step
 
