@@ -3,7 +3,7 @@
     python -m bench.detection [--shared FOLDER] [--json] [--missed]
 
 FOLDER has `vectors` and `captures` (../shared beside the checkout by default). The first table counts, for
-each protocol and class of input length, how many inputs were named right (as the protocol, or as one that means
+each protocol and class of length, how many inputs were named right (as the protocol, or as one that means
 the same), how many wrong, and how many stayed unknown; the second what was claimed among the foreign
 inputs, by what these are. Exit status 1 where a bound does not hold: none named wrong, 99.5 % of those of
 16 bytes or more named, no foreign input of 16 bytes or more claimed but HTTP as `http`.

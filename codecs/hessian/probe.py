@@ -34,6 +34,7 @@ RUN: Final = 8.0  # bits at most for text that goes on to the end of the input
 CALL_HEAD: Final = 20.0  # an opcode, a version, an opcode: three changes between text and binary
 REPLY_HEAD: Final = 13.0
 LETTER: Final = 3.0  # a letter in its role, among other kinds of bytes
+LONE_LETTER: Final = 5.0  # a letter before a byte that is none: among such it is a byte like any other
 CLASS_PARTS: Final = 8.0  # the opcode of a definition, and the int that counts its fields
 NAME: Final = 4.0  # a name whose length reaches to where its characters end
 ROOTED: Final = 8.0  # a name that starts as names of Java classes do
@@ -239,7 +240,7 @@ class _Weighing:
                 return index + 1
         if kind == t.INT or kind == t.LONG:
             if 0x40 <= opcode < 0x80:
-                self.bits += LETTER / k
+                self.bits += self.letter(start + 1) / k
             elif k < 2.0 and opcode < 0xF0:
                 self.numbers += 1
                 if self.numbers <= MOST_NUMBERS:
@@ -249,7 +250,7 @@ class _Weighing:
         elif kind == t.NULL or kind == t.BOOL:
             self.bits += 1.5 / k
         elif kind == t.DOUBLE:
-            self.double(words[at + t.NUMBER], opcode, k)
+            self.double(words[at + t.NUMBER], opcode, start, k)
             if odd:
                 self.unusual()
         elif kind == t.DATE:
@@ -276,15 +277,22 @@ class _Weighing:
             return words[at + t.NEXT]
         return index + 1
 
+    def letter(self, behind: i64) -> float:
+        """Bits of an opcode that is a letter: more before a byte that is none."""
+        data = self.data
+        if behind < len(data) and 0x20 <= data[behind] < 0x7F:
+            return LETTER
+        return LONE_LETTER
+
     def unusual(self) -> None:
         """A number in a longer form than needed."""
         if self.dialect != d.V1:
             self.bits += UNUSUAL
             self.say_against("numbers in longer forms than a writer of the dialect takes")
 
-    def double(self, bits: i64, opcode: i64, k: float) -> None:
+    def double(self, bits: i64, opcode: i64, start: i64, k: float) -> None:
         """A double; of those that take their bytes as they are, most are neither huge nor tiny."""
-        self.bits += LETTER / k
+        self.bits += self.letter(start + 1) / k
         if opcode == 0x44 or opcode == 0x6B:
             exponent = bits >> 52 & 0x7FF
             if 1023 - 150 <= exponent <= 1023 + 130:
