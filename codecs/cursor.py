@@ -87,6 +87,7 @@ class Cursor:
         return self.data[self.pos]
 
     def u8(self, what: str) -> i64:
+        """The next byte, as a number; `what` says in the error what was expected."""
         pos = self.pos
         if pos >= self.end:
             raise self.short(1, what)

@@ -69,16 +69,19 @@ def is_name(byte: i64) -> bool:
 
 
 def is_key(byte: i64) -> bool:
+    """Whether a byte is an ASCII letter or digit."""
     return is_name(byte) and byte != 95 and byte != 46
 
 
 def skip_blanks(data: bytes, at: i64, end: i64) -> i64:
+    """The first position from `at` on that holds no blank; `end` if there is none."""
     while at < end and is_blank(data[at]):
         at += 1
     return at
 
 
 def strip_end(data: bytes, start: i64, end: i64) -> i64:
+    """The end of a range without the blanks at its end."""
     while end > start and is_blank(data[end - 1]):
         end -= 1
     return end

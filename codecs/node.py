@@ -50,6 +50,7 @@ class Hint:
         self.render: Final = render
 
     def json(self, node: "Node") -> Json:
+        """What `$wire` says of a node with this hint."""
         return self.fixed if self.render is None else self.render(node)
 
 

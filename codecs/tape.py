@@ -244,21 +244,27 @@ class Tape:
         self._faults = other._faults
 
     def head(self, index: i64) -> i64:
+        """A node's HEAD word, packed as `head` does."""
         return self.words[index * WIDTH + HEAD]
 
     def kind(self, index: i64) -> i64:
+        """A node's kind, without its flags."""
         return self.words[index * WIDTH + HEAD] & KIND_MASK
 
     def start(self, index: i64) -> i64:
+        """The position of a node's first byte in its buffer's data."""
         return self.words[index * WIDTH + START]
 
     def end(self, index: i64) -> i64:
+        """The position behind a node's last byte in its buffer's data."""
         return self.words[index * WIDTH + END]
 
     def next(self, index: i64) -> i64:
+        """The index of the node behind all that a node holds."""
         return self.words[index * WIDTH + NEXT]
 
     def number(self, index: i64) -> i64:
+        """What a node says beside its bytes; what that is depends on the kind."""
         return self.words[index * WIDTH + NUMBER]
 
     def mark(self, index: i64, flags: i64) -> None:
@@ -266,6 +272,7 @@ class Tape:
         self.words[index * WIDTH + HEAD] |= flags
 
     def set_number(self, index: i64, number: i64) -> None:
+        """Give a node another number."""
         self.words[index * WIDTH + NUMBER] = number
 
     def set_form(self, index: i64, form: i64) -> None:

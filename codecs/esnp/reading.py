@@ -11,6 +11,7 @@ LAST_ID_TIME: Final = 4_102_444_800_000_000_000  # 2100
 
 
 def entries_of(root: Node) -> list[Node]:
+    """The lines or frames of a message."""
     for part in root.parts():
         if part.field.name in ("lines", "frames"):
             return part.children
@@ -18,15 +19,18 @@ def entries_of(root: Node) -> list[Node]:
 
 
 def entry_type(entry: Node) -> int:
+    """The type number of a line or frame."""
     return int(entry.tape.number(entry.index + 1))
 
 
 def member_bytes(entry: Node, name: str) -> bytes:
+    """The bytes of an entry's member; empty where there is none."""
     member = entry.member(name)
     return b"" if member is None else member.content
 
 
 def short_entry(entry: Node, kind: int) -> str:
+    """What the summary says of an entry, or nothing."""
     if kind == FLAG:
         flag = entry.member("flag")
         said = "" if flag is None else str(flag.value)

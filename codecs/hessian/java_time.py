@@ -170,6 +170,7 @@ def date_of(node: Node | None) -> str:
 
 
 def iso(milliseconds: int) -> str:
+    """ISO 8601 in UTC of milliseconds since 1970; empty for what no calendar has."""
     try:
         return date_text(milliseconds)
     except (OverflowError, ValueError):
