@@ -27,7 +27,7 @@ from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.decoder import Tables, Values
 from wirelens.codecs.hessian.encoder import Encoder
 from wirelens.codecs.hessian.fields import Named
-from wirelens.codecs.hessian.gadgets import gadget_notes
+from wirelens.codecs.hessian.gadgets import class_notes
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import EncodeError, JsonTextError, dumps, loads
 from wirelens.codecs.tape import Buffer, Fault, Tape
@@ -207,7 +207,7 @@ class Bolt(Codec):
                 tape.note("bad-checksum", at, f"the checksum of these bytes is {crc:08x}", cursor.buffer)
             tape.leaf(head, at, at + 4, at)
         tape.close(root, cursor.pos)
-        gadget_notes(tape)
+        class_notes(tape)
 
     def _byte(self, cursor: Cursor, tape: Tape, head: i64, what: str) -> i64:
         at = cursor.pos

@@ -32,6 +32,7 @@ CODES: Final[dict[str, str]] = {
     "bad-protobuf": "the body is no protobuf message",
     # Hessian
     "gadget-class": "a class that is known from attacks on deserialization",
+    "number-lost": "a BigDecimal or BigInteger whose sender lost the number",
     "bad-text": "a text is not well-formed, or its length does not fit its characters",
     "four-byte-utf8": "a character in four-byte UTF-8, where Hessian writes a pair of surrogates",
     "dangling-ref": "a back reference to nothing that came before",

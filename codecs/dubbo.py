@@ -28,7 +28,7 @@ from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian import forms
 from wirelens.codecs.hessian.decoder import Tables, Values
 from wirelens.codecs.hessian.encoder import Encoder
-from wirelens.codecs.hessian.gadgets import gadget_notes
+from wirelens.codecs.hessian.gadgets import class_notes
 from wirelens.codecs.hessian.summary import cut, type_word
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import EncodeError
@@ -339,7 +339,7 @@ class Dubbo(Codec):
         if dialect != d.FINAL:
             tape.leaf(DIALECT, cursor.pos, cursor.pos, dialect)
         tape.close(root, cursor.pos)
-        gadget_notes(tape)
+        class_notes(tape)
 
     def _body(
         self, cursor: Cursor, tape: Tape, body: i64, request: bool, event: bool, status: i64, missing: i64

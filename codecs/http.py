@@ -34,7 +34,7 @@ from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.expect import array_of, hex_bytes, object_of, only, text_bytes
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.envelopes import Messages
-from wirelens.codecs.hessian.gadgets import gadget_notes
+from wirelens.codecs.hessian.gadgets import class_notes
 from wirelens.codecs.hessian.message_encoder import encode_message
 from wirelens.codecs.hessian.summary import message_line
 from wirelens.codecs.node import Json, Node, field, hint
@@ -298,7 +298,7 @@ class Http(Codec):
         try:
             reader.read()
         finally:
-            gadget_notes(tape)
+            class_notes(tape)
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode. Content-Length is computed, and added to a request that needs one."""

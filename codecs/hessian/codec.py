@@ -9,7 +9,7 @@ from wirelens.codecs.codec import Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.envelopes import Messages
-from wirelens.codecs.hessian.gadgets import gadget_notes
+from wirelens.codecs.hessian.gadgets import class_notes
 from wirelens.codecs.hessian.java import annotate
 from wirelens.codecs.hessian.message_encoder import encode_message
 from wirelens.codecs.hessian.probe import evidence, same_meaning
@@ -35,7 +35,7 @@ class Hessian(Codec):
         try:
             self._decode(cursor, tape, final)
         finally:
-            gadget_notes(tape)
+            class_notes(tape)
 
     def _decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """What does not read as values may be packets, or the layout of 2006."""

@@ -10,9 +10,15 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.hessian.java import number_lost
+from wirelens.codecs.node import Node
 from wirelens.codecs.tape import Buffer, Tape
 
 CODE: Final = "gadget-class"
+LOST: Final = "number-lost"
+
+_NUMBERS: Final = b"java.math.Big"  # BigDecimal and BigInteger, whose numbers some writers lose
+_NUMBER_SIZE: Final = 20  # bytes of either name
 
 _LOOKUP: Final = "looks up a JNDI name that the sender chooses"
 _GETTERS: Final = "calls every getter of the object inside it"
@@ -235,15 +241,48 @@ def _nothing_to_say(tape: Tape) -> bool:
             start = words[text + t.NUMBER]
             if start < 0 or data[start : words[text + t.END]] not in _harmless:
                 return False
+            if words[text + t.END] - start == _NUMBER_SIZE and data[start : start + 13] == _NUMBERS:
+                count = text + t.WIDTH
+                if kind != t.CLASS or count >= behind or words[count + t.NUMBER] != 1:
+                    return False  # not written as its text
         at += t.WIDTH
     return True
 
 
-def gadget_notes(tape: Tape) -> None:
-    """Note each class of `GADGETS` and `PACKAGES` once, where a tape first names it.
+class _Lost:
+    """The numbers that a sender lost: the first, and how many there are."""
 
-    The offset is that of the name; an array's type, as `[com.example.Car`, names its class. Looks at each
-    class definition and type once: linear in the tape.
+    def __init__(self) -> None:
+        self.said = ""
+        self.position: i64 = 0
+        self.buffer: Buffer | None = None
+        self.count = 0
+
+    def look(self, tape: Tape, index: i64, buffer: Buffer) -> None:
+        """Count an object or map that has been read whole, where it is such a number."""
+        if tape.next(index) <= index:
+            return
+        said = number_lost(Node(tape, int(index), buffer))
+        if said:
+            self.count += 1
+            if self.count == 1:
+                self.said = said
+                self.position = tape.start(index)
+                self.buffer = buffer
+
+    def note(self, tape: Tape) -> None:
+        """Write the note, if there is anything to note."""
+        if self.buffer is not None:
+            more = f"; {self.count - 1} more like it" if self.count > 1 else ""
+            tape.note(LOST, self.position, self.said + more, self.buffer)
+
+
+def class_notes(tape: Tape) -> None:
+    """Note each class of `GADGETS` and `PACKAGES` once, where a tape first names it, and lost numbers.
+
+    The offset is that of the name; an array's type, as `[com.example.Car`, names its class. Of the
+    BigDecimals and BigIntegers whose sender lost the number the first is noted, at its own offset. Looks at
+    each node once: linear in the tape.
     """
     if _nothing_to_say(tape):
         return
@@ -255,6 +294,8 @@ def gadget_notes(tape: Tape) -> None:
     seen: set[bytes] = set()
     companions: list[tuple[bytes, int, Buffer]] = []
     found = False
+    numbers = False
+    lost = _Lost()
     while index < size:
         while ends and index >= ends[-1]:
             ends.pop()
@@ -272,6 +313,10 @@ def gadget_notes(tape: Tape) -> None:
             if text < tape.next(index) and tape.number(text) >= 0:
                 name = buffer.data[tape.number(text) : tape.end(text)]
                 whole = name
+                if len(name) == _NUMBER_SIZE and name.startswith(_NUMBERS):
+                    numbers = True
+                    if kind == t.TYPE and tape.kind(index - 1) == t.MAP:
+                        lost.look(tape, index - 1, buffer)
                 if name.startswith(b"["):
                     name = name.lstrip(b"[")
                 if name not in seen:
@@ -285,7 +330,10 @@ def gadget_notes(tape: Tape) -> None:
                         companions.append((name, int(tape.start(text)), buffer))
                     elif len(_harmless) < _HARMLESS:
                         _harmless.add(whole)
+        elif kind == t.OBJECT and numbers:
+            lost.look(tape, index, buffer)
         index += 1
+    lost.note(tape)
     if found:
         for name, at, where in companions:
             _note(tape, name, _COMPANIONS[name], at, where)

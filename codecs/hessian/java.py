@@ -101,6 +101,8 @@ def _generic(named: Named) -> str:
 
 # --- numbers ------------------------------------------------------------------------------------
 
+_LOST: Final = "number lost by the sender"
+
 
 def _text_value(named: Named) -> str:
     return named.text("value") or ""
@@ -116,6 +118,18 @@ def _flag_value(named: Named) -> str:
     return "" if number is None else ("true" if number else "false")
 
 
+def number_lost(node: Node) -> str:
+    """What is left of a BigDecimal or BigInteger whose sender lost the number; empty for all else."""
+    name = node.type_name
+    if name == "java.math.BigDecimal":
+        said = _big_decimal(Named(node))
+    elif name == "java.math.BigInteger":
+        said = _big_integer(Named(node))
+    else:
+        return ""
+    return f"{name}: {said}" if said.startswith(_LOST) else ""
+
+
 def _big_decimal(named: Named) -> str:
     text = named.text("value")
     if text is not None:
@@ -124,7 +138,7 @@ def _big_decimal(named: Named) -> str:
     if scale is None:
         return ""
     if named.null("intVal"):
-        return f"number lost by the sender: intVal is null, only scale {scale} is left"
+        return f"{_LOST}: intVal is null, only scale {scale} is left"
     inner = named.get("intVal")
     unscaled = None if inner is None else _integer(Named(inner))
     return "" if unscaled is None else _decimal_text(unscaled, scale)
@@ -165,7 +179,7 @@ def _big_integer(named: Named) -> str:
     if text is not None:
         return text
     if named.null("mag") and named.whole("signum"):
-        return "number lost by the sender: mag is null"
+        return f"{_LOST}: mag is null"
     number = _integer(named)
     return "" if number is None else _digits(number)
 

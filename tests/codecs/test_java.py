@@ -16,7 +16,7 @@ from wirelens import codecs
 from wirelens.codecs import tape as t
 from wirelens.codecs.codes import CODES
 from wirelens.codecs.hessian import java, java_time
-from wirelens.codecs.hessian.gadgets import CODE, COMPANIONS, GADGETS, PACKAGES, gadget, gadget_notes
+from wirelens.codecs.hessian.gadgets import CODE, COMPANIONS, GADGETS, PACKAGES, class_notes, gadget
 from wirelens.codecs.hessian.java import annotate
 from wirelens.codecs.hessian.throwable import MAX_LINES, stack_trace
 from wirelens.codecs.node import Node
@@ -685,7 +685,7 @@ def test_a_deep_chain_of_causes_is_cut() -> None:
 
 def gadgets(tree: Tree) -> list[tuple[str, int, str]]:
     tape = trees.build([tree])
-    gadget_notes(tape)
+    class_notes(tape)
     return [(note.code, note.offset, note.text.split(" ")[0]) for note in tape.notes]
 
 
@@ -798,10 +798,38 @@ def containers(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
 anything = st.recursive(scalars, containers, max_leaves=25)
 
 
+def scaled(value: Tree) -> Tree:
+    return bean("java.math.BigDecimal", scale=whole(2), intVal=value)
+
+
+KEPT = bean("java.math.BigDecimal", value=text("19.90"))
+NO_MAGNITUDE = bean("java.math.BigInteger", signum=whole(1), mag=NULL)
+
+
+@pytest.mark.parametrize(
+    ("tree", "words"),
+    [
+        (KEPT, []),
+        (scaled(bean("java.math.BigInteger", signum=whole(1), mag=items(whole(7)))), []),
+        (scaled(NULL), ["only scale 2 is left"]),
+        (as_map(scaled(NULL)), ["only scale 2 is left"]),
+        (NO_MAGNITUDE, ["mag is null"]),
+        (items(KEPT, scaled(NULL), as_map(scaled(NULL)), scaled(NULL)), ["left; 2 more like it"]),
+        (bean("com.x.BigDecimal", scale=whole(2), intVal=NULL), []),
+    ],
+)
+def test_a_lost_number_is_noted_once(tree: Tree, words: list[str]) -> None:
+    for _ in range(2):  # what is known to be harmless is told at a look
+        tape = trees.build([tree])
+        class_notes(tape)
+        assert [note.code for note in tape.notes] == ["number-lost"] * len(words)
+        assert all(note.text.endswith(said) for note, said in zip(tape.notes, words, strict=True))
+
+
 @given(st.lists(anything, max_size=3))
 def test_nothing_raises(values: list[Tree]) -> None:
     tape = trees.build(values)
-    gadget_notes(tape)
+    class_notes(tape)
     for node in trees.every(tape):
         meaning = annotate(node)
         assert len(meaning) <= java.MAX_SHOWN
@@ -820,7 +848,7 @@ def test_a_cut_message_raises_nothing(values: list[Tree], data: Any) -> None:
     for index in range(size):
         if words[index * t.WIDTH + t.NEXT] > size:
             words[index * t.WIDTH + t.NEXT] = size
-    gadget_notes(tape)
+    class_notes(tape)
     for node in trees.every(tape):
         annotate(node)
         stack_trace(node)
