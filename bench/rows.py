@@ -1,7 +1,5 @@
 """The rows of the suite: what is measured beside what, and what it is to reach."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -96,7 +94,14 @@ def python(task: str, protocol: str, settings: Settings, pure: bool = False) -> 
     path = [str(settings.peers.python), *filter(None, [os.environ.get("PYTHONPATH")])]
     if pure:
         path.insert(0, str(interpreted(settings)))
-    command = [sys.executable, "-m", "bench.contender", task, file_of(protocol, settings), protocol]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "bench.contender",
+        task,
+        file_of(protocol, settings),
+        protocol,
+    ]
     command.append(str(settings.warm_up))
     return Contender(command, {"PYTHONPATH": os.pathsep.join(path)}, corpus.ROOT)
 
@@ -334,7 +339,7 @@ def detection(settings: Settings) -> Outcome:
         for content in (data, small[name]):
             path = settings.folder / f"detect-{len(content)}.messages"
             path.write_bytes(corpus.join([content] * 3))
-            command = [sys.executable, "-m", "bench.contender", "detect", path, "-", "0.1"]
+            command: list[str | Path] = [sys.executable, "-m", "bench.contender", "detect", path, "-", "0.1"]
             sides.append(Contender(command, cwd=corpus.ROOT))
         with sides[0], sides[1]:
             sides[0].ready()
