@@ -9,8 +9,6 @@ inputs, by what these are. Exit status 1 where a bound does not hold: none named
 16 bytes or more named, no foreign input of 16 bytes or more claimed but HTTP as `http`.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -1,5 +1,7 @@
 """The rows of the suite: what is measured beside what, and what it is to reach."""
 
+from __future__ import annotations
+
 import json
 import os
 import random
