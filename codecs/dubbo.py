@@ -196,9 +196,7 @@ class _Body:
                 count = self.values.integer("the number of arguments")
                 if count < -1:
                     raise cursor.error("bad-length", start, f"the number of arguments is negative: {count}")
-                tape.leaf(
-                    t.head(t.INT, _ARGUMENT_COUNT, _COUNT_FORM) | t.HIDDEN, start, cursor.pos, count
-                )
+                tape.leaf(t.head(t.INT, _ARGUMENT_COUNT, _COUNT_FORM) | t.HIDDEN, start, cursor.pos, count)
         if count < 0:
             node = self._text(_PARAMETER_TYPES, "the descriptor of the parameters")
             types: list[str] | None = None
@@ -358,9 +356,7 @@ class Dubbo(Codec):
             tries = ((d.DRAFT, True), (d.FINAL, False), (d.DRAFT, False))
             for other, by_descriptor in tries[:1] if missing > 0 or not request else tries:
                 self._restart(cursor, tape, body, start, size, notes)
-                failed, good = self._attempt(
-                    cursor, tape, body, request, event, status, other, by_descriptor
-                )
+                failed, good = self._attempt(cursor, tape, body, request, event, status, other, by_descriptor)
                 if good or (missing > 0 and failed is not None and failed.code == "truncated"):
                     error = failed
                     dialect = other
