@@ -178,7 +178,8 @@ class Esnp(Codec):
             bits -= 1.0
         if era != 0:
             reasons = (
-                *reasons, "an entry of the line era" if era > 0 else "an entry or order of the frame era"
+                *reasons,
+                "an entry of the line era" if era > 0 else "an entry or order of the frame era",
             )
         reasons = (*reasons, f"the bytes fit {twin} too")
         return found._replace(bits=bits, reasons=reasons, equal=(twin,))
