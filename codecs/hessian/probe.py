@@ -307,9 +307,7 @@ class _Weighing:
         else:
             self.bits += 2.0 * CONTROL
 
-    def container(
-        self, tape: Tape, words: "vec[i64]", index: i64, kind: i64, opcode: i64, k: float
-    ) -> None:
+    def container(self, tape: Tape, words: "vec[i64]", index: i64, kind: i64, opcode: i64, k: float) -> None:
         """A list or map: its opcode, its end, its count."""
         at = index * t.WIDTH
         end = words[at + t.END]
