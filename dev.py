@@ -4,7 +4,7 @@
     python3 dev.py demo                    decode an example
     python3 dev.py run ARGS...             wirelens with any arguments
     python3 dev.py test [--form FORM] ...  the tests, in the forms pure and compiled; the rest goes to pytest
-    python3 dev.py lint                    ruff
+    python3 dev.py lint                    ruff, its format too
     python3 dev.py types                   mypy --strict
 
 Needs Python 3.11 or newer and nothing else; what is up to date already is left alone.
@@ -106,7 +106,9 @@ def test(arguments: list[str]) -> int:
 
 def lint() -> int:
     ensure("dev", install=False)
-    return run([VENV / "bin" / "ruff", "check", "."])
+    ruff = VENV / "bin" / "ruff"
+    checked = run([ruff, "check", "."])
+    return run([ruff, "format", "--check", "."]) or checked
 
 
 def types() -> int:
