@@ -160,15 +160,14 @@ class Output:
             elif os.path.exists(self.target) and not os.path.isfile(self.target):
                 self.file = open(self.target, "wb")  # noqa: SIM115 (a device or a pipe)
             else:
-                import tempfile
-
                 folder, name = os.path.split(os.path.realpath(self.target))
+                self._clean_up_when_ended()
+                self.unfinished = os.path.join(folder, f".{name}.{os.urandom(6).hex()}")
                 try:
-                    handle, self.unfinished = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+                    handle = os.open(self.unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 except OSError as error:
                     raise OSError(error.errno, error.strerror, self.target) from None
                 os.fchmod(handle, _mode(self.target))
-                self._clean_up_when_ended()
                 self.file = open(handle, "wb")  # noqa: SIM115
         return self.file
 
