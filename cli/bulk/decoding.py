@@ -265,7 +265,7 @@ class Endpoints:
     def load(self, state: bytes) -> None:
         """Go on where `keep` left off."""
         streams, plain = plain_json.loads(state)
-        assembler, conversations = checkpoint.load(plain, self._protocol, False)
+        assembler, conversations = checkpoint.load(plain_json.tuples(plain), self._protocol, False)
         self._begin(assembler, conversations)
         waiting = checkpoint.waiting(assembler)
         for size, packet in waiting:

@@ -15,6 +15,11 @@ def loads(data: bytes) -> Any:
     return json.loads(data, object_hook=_object)
 
 
+def tuples(value: Any) -> Any:
+    """A plain value with tuples for its lists, as it was before it was JSON."""
+    return tuple([tuples(each) for each in value]) if isinstance(value, list) else value
+
+
 def _bytes(value: object) -> dict[str, str]:
     if isinstance(value, bytes):
         return {"$bytes": base64.b64encode(value).decode()}
