@@ -31,7 +31,7 @@ from wirelens.codecs.esnp.vocabulary import (
 )
 from wirelens.codecs.tape import Tape
 
-LOOKED_AT: Final = 4096  # entries that detection walks over
+LOOKED_AT: Final = 1024  # entries that detection walks over
 
 
 def size_fits(kind: i64, length: i64) -> bool:

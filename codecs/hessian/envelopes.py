@@ -42,6 +42,7 @@ from wirelens.codecs.tape import Buffer, Tape
 
 DEFLATION: Final = b"com.caucho.hessian.io.Deflation"
 MAX_INFLATED: Final = 1 << 26  # bytes that the content of an envelope may expand to
+MOST_DEFINED: Final = 64  # class definitions in a row that are looked past for the object behind them
 
 
 def _version(node: Node) -> Json:
@@ -447,11 +448,18 @@ class Messages:
         return error is None
 
     def _defines_class(self) -> bool:
-        """True where the C at the cursor defines classes for an object, False where it is a call."""
+        """True where the C at the cursor defines classes for an object, False where it is a call.
+
+        A row of calls looks like a row of definitions; looking past `MOST_DEFINED` of them at most is linear.
+        """
         cursor = self.cursor
         data = cursor.data
         behind = cursor.pos
+        count: i64 = 0
         while 0 <= behind < cursor.end and data[behind] == 0x43:
+            if count == MOST_DEFINED:
+                return True
+            count += 1
             behind = skip_plain_class(data, behind + 1, cursor.end)
         if 0 <= behind < cursor.end:
             opener: i64 = d.TABLES[d.FINAL][data[behind]]
@@ -461,6 +469,8 @@ class Messages:
         values = Values(ahead, scratch, Tables(d.FINAL))
         try:
             while True:
+                if values.tables.class_count() == MOST_DEFINED:
+                    return True
                 at = ahead.pos
                 ahead.pos += 1
                 values.define_class(at, d.CLASS_FINAL, 0)

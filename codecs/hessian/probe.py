@@ -24,6 +24,7 @@ from wirelens.codecs.tape import Buffer, Tape
 FIRST_LOOK: Final = 1 << 12  # bytes that are read first
 SECOND_LOOK: Final = 1 << 17  # bytes that are read where the first look ends inside a message
 FEW_NODES: Final = 512  # for that
+SAME_LOOK: Final = 1 << 14  # bytes in which two dialects are compared
 PROMISING: Final = 14.0  # or bits for that, where it may read to the end and settles what is open
 MOST_NODES: Final = 4096  # of one message, that are weighed
 MOST_MESSAGES: Final = 8
@@ -725,10 +726,10 @@ def _several(count: i64, one: str, many: str) -> str:
 
 
 def same_meaning(first: i64, second: i64, data: bytes) -> bool:
-    """True where the bytes mean the same in two dialects, as far as they read."""
+    """True where the bytes mean the same in two dialects, as far as they read in what detection looks at."""
     if len(data) > FIRST_LOOK and not _same_in(first, second, data[:FIRST_LOOK]):
         return False
-    return _same_in(first, second, data[:SECOND_LOOK])
+    return _same_in(first, second, data[:SAME_LOOK])
 
 
 def _same_in(first: i64, second: i64, data: bytes) -> bool:
