@@ -23,6 +23,10 @@ PLAIN_NAN: Final = 0x7FF8000000000000
 PLAIN_SINGLE_NAN: Final = 0x7FC00000
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY: Final = 86_400_000  # milliseconds
+MARCH_DAYS: Final = 719468  # from the first of March of the year 0 to 1970
+DATE_LENGTH: Final = 24
+NO_DATE: Final = -1 << 62
+_DATE_SIGNS: Final = b"0000-00-00T00:00:00.000Z"
 FIRST_MILLISECOND: Final = -62135596800000  # 0001-01-01T00:00:00.000Z
 LAST_MILLISECOND: Final = 253402300799999  # 9999-12-31T23:59:59.999Z
 
@@ -686,7 +690,7 @@ def write_date(out: BytesWriter, milliseconds: i64) -> None:
     days = milliseconds // DAY
     rest = milliseconds % DAY
     # years from March on, in cycles of 400 years: the leap day comes last
-    days += 719468
+    days += MARCH_DAYS
     cycle = days // 146097
     day = days % 146097
     year = (day - day // 1460 + day // 36524 - day // 146096) // 365
@@ -714,6 +718,46 @@ def write_date(out: BytesWriter, milliseconds: i64) -> None:
     out.append(0x2E)
     out.write(_PADDED[rest % 1000])
     out.append(0x5A)
+
+
+def read_date(text: bytes) -> i64:
+    """The milliseconds of a text that `write_date` writes, NO_DATE for any other of DATE_LENGTH bytes."""
+    for at in range(DATE_LENGTH):
+        byte: i64 = text[at]
+        sign: i64 = _DATE_SIGNS[at]
+        if byte != sign and (sign != 0x30 or byte < 0x30 or byte > 0x39):
+            return NO_DATE
+    year = _two(text, 0) * 100 + _two(text, 2)
+    month = _two(text, 5)
+    day = _two(text, 8)
+    hour = _two(text, 11)
+    minute = _two(text, 14)
+    second = _two(text, 17)
+    if year < 1 or month < 1 or month > 12 or day < 1 or hour > 23 or minute > 59 or second > 59:
+        return NO_DATE
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    last: i64 = 31
+    if month == 2:
+        last = 29 if leap else 28
+    elif month == 4 or month == 6 or month == 9 or month == 11:
+        last = 30
+    if day > last:
+        return NO_DATE
+    if month > 2:
+        month -= 3
+    else:
+        month += 9
+        year -= 1
+    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - MARCH_DAYS
+    seconds = hour * 3600 + minute * 60 + second
+    return days * DAY + seconds * 1000 + (text[20] - 48) * 100 + _two(text, 21)
+
+
+def _two(text: bytes, at: i64) -> i64:
+    """The number of two digits."""
+    tens: i64 = text[at]
+    ones: i64 = text[at + 1]
+    return tens * 10 + ones - 528
 
 
 def quoted(text: str) -> bytes:

@@ -28,6 +28,8 @@ _PAIRS: Final = 2  # a map up to its z or Z
 _UNENDED: Final = 3  # a list of the draft with neither a length nor an end
 _FRAME: Final = 4  # words of an open container: node, how it ends, counter, declared length
 
+_STACK: Final[vec[i64]] = vec[i64]([0] * 32)  # room for eight open containers, to start with
+
 _CLASS_WORDS: Final = 5  # of a class in the table: node, fields, where name and fields start, end, flags
 _SAME: Final = 1  # flag of a class: an earlier one has the same name and fields
 _NAMED: Final = 2  # its name is in an unusual form
@@ -407,7 +409,7 @@ class Values:
         end = cursor.end
         pos = cursor.pos
         place = field << t.FIELD_SHIFT
-        stack: vec[i64] = vec[i64]()
+        stack: vec[i64] = _STACK[:]
         depth: i64 = 0
         definitions: i64 = 0  # class definitions since the last value
         behind: i64 = 0  # index of the node behind them
@@ -1296,13 +1298,10 @@ class Values:
         left = fields
         pos = cursor.pos
         end = cursor.end
-        wide = self.wide
         while left > 0:
-            if pos < end and data[pos] < 0x20 and self.dialect != d.V1:
-                size: i64 = data[pos]
-                measured = measure(data, pos + 1, end, size, wide)
-                if measured >= 0 and measured & 7 == 0:
-                    behind = measured >> MEASURE_SHIFT
+            if pos < end and data[pos] < 0x20:  # a short string, most often in plain ASCII
+                behind = pos + 1 + data[pos]
+                if behind <= end and plain_end(data, pos + 1, behind) == behind:
                     tape.leaf(t.STRING16 | SIMPLE, pos, behind, pos + 1)
                     pos = behind
                     left -= 1

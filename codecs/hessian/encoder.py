@@ -18,8 +18,9 @@ from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.decoder import short_double
 from wirelens.codecs.hessian.forms import CHUNK_BYTES, CHUNK_UNITS, usual_binary, usual_string
 from wirelens.codecs.node import Json
-from wirelens.codecs.notation import EPOCH, EncodeError
+from wirelens.codecs.notation import DATE_LENGTH, EPOCH, NO_DATE, EncodeError, read_date
 
+_UNLIKE_UTF8: Final = re.compile(r"[\ud800-\udfff\U00010000-\U0010ffff]")
 _SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
 _HIGH_SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDBFF)}]")
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -45,6 +46,11 @@ TAGS: Final[dict[str, tuple[str, ...]]] = {
 
 _NO_NAMES: Final[list[str]] = []
 _USUAL: Final[dict[str, Json]] = {}  # the `$wire` of what has none
+
+# Usual class definitions, by dialect and what `class_key` gives.
+_definitions: Final[list[dict[tuple[str | bytes, ...], bytes]]] = [{} for _ in d.NAMES]
+_KEPT: Final = 1024
+_KEPT_BYTES: Final = 4096
 
 # How the members of an open container are named in paths.
 _ITEMS: Final = 0
@@ -85,7 +91,7 @@ class _Frame:
 
 def cesu8(text: str) -> tuple[bytes, int]:
     """Text as Hessian has it, and how many UTF-16 units it counts."""
-    if text.isascii():
+    if _UNLIKE_UTF8.search(text) is None:
         return text.encode(), len(text)
     units = _as_units(text)
     return units.encode("utf-8", "surrogatepass"), len(units)
@@ -251,6 +257,8 @@ class Encoder:
             )
 
     def _within(self, value: int, bits: int, step: str) -> i64:
+        if -0x80000000 <= value <= 0x7FFFFFFF:
+            return value
         if not -1 << (bits - 1) <= value < 1 << (bits - 1):
             raise self._error(f"{value} does not fit in {bits} bits", step)
         return value
@@ -261,7 +269,9 @@ class Encoder:
 
     def _long(self, value: int, form: Json = None) -> None:
         out = self.out
-        number = self._within(value, 64, "")
+        # most longs are shorter than the compiler's own integers, which compare faster
+        small = -0x3FFFFFFFFFFFFFFF <= value <= 0x3FFFFFFFFFFFFFFF
+        number: i64 = value if small else self._within(value, 64, "")
         if form is None:
             form = "L"
             if self.dialect != d.V1:
@@ -368,6 +378,10 @@ class Encoder:
         if isinstance(value, int) and not isinstance(value, bool):
             return self._within(value, 64, ".$date")
         if isinstance(value, str):
+            if len(value) == DATE_LENGTH and value.isascii():
+                plain = read_date(value.encode())
+                if plain != NO_DATE:
+                    return plain
             try:
                 moment = datetime.fromisoformat(value)
             except ValueError:
@@ -386,11 +400,12 @@ class Encoder:
 
     def _text(self, text: str) -> None:
         """A string as the writer of the dialect sends it."""
-        content = text.encode("utf-8", "surrogatepass")
-        units = len(text)
-        if len(content) != units:
+        if text.isascii():
+            content = text.encode()
+            units = len(text)
+        else:
             content, units = cesu8(text)
-        elif units <= 31 and self.dialect != d.V1:
+        if units <= 31 and self.dialect != d.V1:
             self.out.append(units)
             self.out.write(content)
             return
@@ -882,7 +897,7 @@ class Encoder:
         texts: list[str] = []
         items: list[Json] = []
         for key, member in item.items():
-            if not key.startswith("$"):
+            if not key or ord(key[0]) != 0x24:  # $
                 texts.append(key)
                 items.append(member)
         how = _USUAL
@@ -906,7 +921,10 @@ class Encoder:
             number = self.classes.get(identity, -1)
             if number < 0:
                 number = self.class_count
-                self._define_one(name, names, how)
+                if isinstance(name, str) and naming == _FIELDS:
+                    self._define_plain(identity, name, texts)
+                else:
+                    self._define_one(name, names, how)
         if self.dialect == d.FINAL and 0 <= number <= 15 and "form" not in how and "class_form" not in how:
             out.append(0x60 + number)
         else:
@@ -989,6 +1007,22 @@ class Encoder:
                 "length": one.get("length_form"),
             }
             self._define_one(one["name"], fields, how)
+
+    def _define_plain(self, identity: tuple[str | bytes, ...], name: str, texts: list[str]) -> None:
+        """Write the usual definition of a class. It is kept, since messages repeat the same few."""
+        known = _definitions[self.dialect]
+        definition = known.get(identity)
+        if definition is None:
+            aside = BytesWriter()
+            Encoder(aside, self.dialect)._define_one(name, texts, _USUAL)
+            definition = aside.getvalue()
+            if len(definition) <= _KEPT_BYTES:
+                if len(known) >= _KEPT:
+                    known.clear()
+                known[identity] = definition
+        self.out.write(definition)
+        self.classes.setdefault(identity, self.class_count)
+        self.class_count += 1
 
     def _define_one(self, name: Json, fields: Sequence[Json], how: dict[str, Json]) -> None:
         """Write a class definition; it takes the next number in the class table."""

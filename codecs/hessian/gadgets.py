@@ -231,6 +231,9 @@ def _nothing_to_say(tape: Tape) -> bool:
     at: i64 = 0
     while at < behind:
         head = words[at + t.HEAD]
+        if head & (t.EMBEDDED | t.HIDDEN) == 0:
+            at += t.WIDTH
+            continue
         if head & t.EMBEDDED:
             return False
         kind = head & t.KIND_MASK
