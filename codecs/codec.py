@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from librt.strings import BytesWriter
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.node import Json, Node
@@ -45,6 +45,7 @@ class Exchange(NamedTuple):
     key: str = ""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Codec:
     """One protocol: bytes to a tape, JSON to bytes, and what only the protocol knows for showing it.
 

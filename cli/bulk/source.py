@@ -92,7 +92,10 @@ def row_batch(rows: Sequence[chunks.Row]) -> pa.RecordBatch:
 
 
 class RecordSource(DataSourceReader):
-    """Reads files to records, each file for itself."""
+    """Reads files to records, each file for itself.
+
+    Damage of a capture file itself, between its packets, gives no row here.
+    """
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options

@@ -13,6 +13,7 @@ from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
 
 from wirelens.cli.bulk.job import Job, Order, Report
+from wirelens.codecs import captures
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,7 +108,9 @@ def test_the_data_source(spark: SparkSession, sources: Path, tmp_path: Path) -> 
     said = sorted(row["message"] for row in found if row["error_code"] is None)
     assert said == sorted(row["message"] for row in messages)
     failed = sorted(bytes(row["raw"]) for row in found if row["error_code"] is not None)
-    assert failed == sorted(row["raw"] for row in quarantine)
+    # what is damaged of a file itself, not of its messages, only a run puts into the quarantine
+    records = [row for row in quarantine if row["protocol"] not in captures.READABLE]
+    assert failed == sorted(row["raw"] for row in records)
 
 
 def test_documents_as_variant(spark: SparkSession, sources: Path, tmp_path: Path) -> None:

@@ -69,12 +69,12 @@ class Dump(PartReader):
 
     def _different_widths(self) -> bool:
         first = self.rows[0]
-        return len(first.offset) != len(first.body.split()[0])
+        return len(first.offset) != len((first.body.split() or [""])[0])
 
     def _choices(self) -> list[tuple[int, Kind, int]]:
         """Kinds and radices that the first rows allow, the best agreeing with the offsets first."""
         sample = [i for i in range(min(len(self.rows) - 1, 48)) if i + 1 not in self.part.stars]
-        first = self.rows[0].body.lstrip("|").split()[0]
+        first = (self.rows[0].body.lstrip("|").split() or [""])[0]
         bare = first[2:] if first[:2] in ("0x", "0X") else first
         kinds: list[Kind] = []
         width = max(len(word.removeprefix("0x")) for word in self._first_words())
@@ -176,7 +176,7 @@ class Dump(PartReader):
     def _first_words(self) -> list[str]:
         body = self.rows[0].body.lstrip("| ")
         words = re.match(r"(?:(?:0x)?[0-9A-Fa-f]+(?:[ \t]{1,3}|-|$))+", body)
-        found = re.split(r"[ \t-]+", words[0].strip("- ")) if words else [body.split()[0]]
+        found = re.split(r"[ \t-]+", words[0].strip("- ")) if words else (body.split() or [""])[:1]
         size = len(found[0])
         return [word for word in found if len(word) <= size] or found[:1]
 
