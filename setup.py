@@ -106,6 +106,8 @@ def compile_codecs(build: Path) -> list[str]:
         os.chdir(here)
     for extension in extensions:  # a warning of a compiler that mypyc does not know must not stop it
         extension.extra_compile_args = [flag for flag in extension.extra_compile_args if flag != "-Werror"]
+        if os.name == "posix":  # calls within the library are direct: some per cent faster
+            extension.extra_compile_args.append("-fno-semantic-interposition")
     command = build_ext(Distribution({"ext_modules": extensions}))
     command.build_lib, command.build_temp = str(build / "lib"), str(build / "temp")
     command.ensure_finalized()
