@@ -196,7 +196,9 @@ class _Weighing:
             self.bits += REPLY_HEAD
             self.heads.append(f"{chr(byte)} {data[start + 1]:02x} {data[start + 2]:02x}")
         if not final and (data[start + 1] == 2) != (self.dialect == d.DRAFT):
-            self.bits += UNUSUAL
+            # clients that want a reply in final 2.0 send c 02 00 with values of 1.0
+            if byte != 0x63 or self.dialect == d.DRAFT:
+                self.bits += UNUSUAL
         if not final and data[end - 1] == 0x7A:
             self.bits += LETTER
 
@@ -286,10 +288,10 @@ class _Weighing:
         return LONE_LETTER
 
     def unusual(self) -> None:
-        """A number in a longer form than needed."""
+        """A number or text in a longer form than needed."""
         if self.dialect != d.V1:
             self.bits += UNUSUAL
-            self.say_against("numbers in longer forms than a writer of the dialect takes")
+            self.say_against("longer forms than a writer of the dialect takes")
 
     def double(self, bits: i64, opcode: i64, start: i64, k: float) -> None:
         """A double; of those that take their bytes as they are, most are neither huge nor tiny."""
@@ -347,6 +349,8 @@ class _Weighing:
         self.texts += 1
         if self.at_top:
             self.top_texts += 1
+        if self.heads and head >> t.FORM_SHIFT & t.FORM_MASK:
+            self.unusual()
         name = head >> t.FIELD_SHIFT != 0
         gained = self.boundary(content, end) if head & t.SIMPLE else self.mixed(content, end)
         if name and self.identifier(content, end, False):
