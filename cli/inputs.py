@@ -133,7 +133,7 @@ class Input:
         if quick is not None:
             self.form, whole = "hex", quick
         else:
-            from wirelens.codecs.captures.pasted import PastedError, pasted
+            from wirelens.codecs.captures.pasted import PACKETS, PastedError, pasted
 
             try:
                 found = self._hex_if_ambiguous(data) if form is None else pasted(data, form)
@@ -143,6 +143,7 @@ class Input:
                     f"{where}: {error.text} ({error.code}); --input {RAW} takes the text as the bytes"
                 ) from None
             self.form, whole = found.form, found.data
+            self.capture = found.form == PACKETS
         self.chunks = iter([whole[at : at + CHUNK] for at in range(0, len(whole), CHUNK)])
 
     def _hex_if_ambiguous(self, data: bytes) -> Pasted:

@@ -116,7 +116,7 @@ def unread_packets(ignored: dict[str, int]) -> str:
 def progress(item: Input) -> Iterator[bytes]:
     """The chunks of an input, with a progress bar where the file is large and somebody watches."""
     size = item.size
-    if size < LARGE or item.gzipped or not item.progress or not sys.stderr.isatty():
+    if size < LARGE or item.gzipped or item.form == "packets" or not item.progress or not sys.stderr.isatty():
         yield from item.chunks
         return
     from rich.console import Console

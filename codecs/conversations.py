@@ -41,7 +41,7 @@ class Said(NamedTuple):
 
     `direction` is its flow's: 0 or 1. `time_us`: capture time of its last byte, microseconds since 1970.
     `pair` names a request and its reply alike, "" for what has no counterpart; `latency_us` is a reply's
-    time after its request, else None.
+    time after its request, None where the capture's clock does not tell it, and for all else.
     """
 
     flow: Flow
@@ -348,9 +348,12 @@ class Conversations:
                 request = self._answered(side, exchange.key)
                 if request is not None:
                     pair = request.pair
-                    latency = int(time_us - request.time_us)
+                    if 0 < request.time_us <= time_us:
+                        latency = int(time_us - request.time_us)
         if self.sources:
-            source: dict[str, Json] = {"flow": self._text(side), "time": time_text(int(time_us))}
+            source: dict[str, Json] = {"flow": self._text(side)}
+            if time_us > 0:  # 0: the capture does not tell times
+                source["time"] = time_text(int(time_us))
             source["packets"] = list(packets)
             if pair:
                 source["pair"] = pair

@@ -50,7 +50,7 @@ def origin(record: Record, narrow: bool = False) -> Line:
     time, flow = str(source.get("time", "")), clean(str(source["flow"]))
     if narrow:
         time, flow = time[time.find("T") + 1 :], flow.partition(" ")[2]
-    return [(lay.DIM, f"{time}  "), (lay.HEADING, flow), (lay.PLAIN, "  ")]
+    return [(lay.DIM, f"{time}  " if time else ""), (lay.HEADING, flow), (lay.PLAIN, "  ")]
 
 
 def _file(record: Record) -> Line:

@@ -368,6 +368,8 @@ def decode_plain(
     read, status = 0, "done"
     try:
         source.open()
+        if source.capture:
+            raise InputError(f"{each.name}: packets as text: only captures are put together")
         for chunk in source.chunks:
             read += len(chunk)
             for record in decoder.feed(chunk):

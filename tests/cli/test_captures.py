@@ -160,3 +160,49 @@ def test_bytes_refuses_a_capture(run: Run, session: Path) -> None:
     result = run("bytes", str(session))
     assert result.exit_code == 2
     assert "--flow" in result.stderr
+
+
+TCPDUMP = """\
+22:13:20.000000 IP 192.0.2.1.40000 > 192.0.2.2.20880: Flags [P.], seq 1:18, ack 1, win 8192, length 17
+\t0x0000:  4500 0039 0000 0000 4006 f6bb c000 0201
+\t0x0010:  c000 0202 9c40 5190 0000 03e9 0000 1389
+\t0x0020:  5018 2000 1d5c 0000 dabb e200 0000 0000
+\t0x0030:  0000 0001 0000 0001 4e
+22:13:20.250000 IP 192.0.2.2.20880 > 192.0.2.1.40000: Flags [P.], seq 1:18, ack 18, win 8192, length 17
+\t0x0000:  4500 0039 0000 0000 4006 f6bb c000 0202
+\t0x0010:  c000 0201 5190 9c40 0000 1389 0000 03fa
+\t0x0020:  5018 2000 dd36 0000 dabb 2214 0000 0000
+\t0x0030:  0000 0001 0000 0001 4e
+"""
+
+
+def test_packets_as_text(run: Run) -> None:
+    result = run("decode", "-v", "--format", "jsonl", stdin=TCPDUMP)
+    assert result.exit_code == 0
+    assert "-: read as packets" in result.stderr
+    request, reply = [row["source"] for row in records(result.stdout)]
+    assert isinstance(request, dict)
+    assert isinstance(reply, dict)
+    assert request["flow"] == "tcp 192.0.2.1:40000 > 192.0.2.2:20880"
+    assert reply["latency"] == 0.25
+    assert request["pair"] == reply["pair"]
+    (row,) = json.loads(run("flows", "--format", "json", stdin=TCPDUMP).stdout)
+    assert (row["protocol"], row["directions"][0]["bytes"]) == ("dubbo", 17)
+    assert "dubbo" in run("detect", stdin=TCPDUMP).stdout
+    assert run("bytes", stdin=TCPDUMP).exit_code == 2
+    # without times there are no times
+    bare = run(
+        "decode",
+        "--format",
+        "jsonl",
+        stdin=TCPDUMP.replace("22:13:20.000000 ", "").replace("22:13:20.250000 ", ""),
+    )
+    for said in records(bare.stdout):
+        assert isinstance(said["source"], dict)
+        assert sorted(said["source"]) == ["flow", "packets", "pair"]
+
+
+def test_what_is_not_read_is_said(run: Run, shared: Path) -> None:
+    result = run("decode", str(shared / "captures" / "quirks" / "lt_user0_147.pcap"))
+    assert result.exit_code == 0
+    assert "not read: 4 packets of the link type 147" in result.stderr

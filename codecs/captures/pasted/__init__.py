@@ -42,10 +42,10 @@ from .plain import (
     read_quoted_printable,
     read_uuencode,
 )
-from .rows import iter_forms, read_rows
+from .rows import PACKETS, iter_forms, read_rows
 from .source import Pasted, PastedError, Source, source_of, text_of
 
-__all__ = ["FORMS", "Pasted", "PastedError", "pasted"]
+__all__ = ["FORMS", "PACKETS", "Pasted", "PastedError", "pasted"]
 
 FORMS: Final[dict[str, str]] = {
     "raw": "no dump: the bytes themselves",
@@ -114,6 +114,7 @@ _FORCED: Final[dict[str, _Reader]] = {
     "decimal": lambda source: read_decimal(source, forced=True),
     "dump": lambda source: read_rows(source, "dump"),
     "dump-le": lambda source: read_rows(source, "dump-le"),
+    PACKETS: lambda source: read_rows(source, PACKETS),
     "client": lambda source: read_rows(source, "client"),
     "server": lambda source: read_rows(source, "server"),
     "text-column": lambda source: read_text_column(source) or read_block_and_text(source),

@@ -20,10 +20,13 @@ _TITLE: Final = re.compile(
     r"(?i)offset\s*\(?[hd]?\)?|address|bytes|ascii|decoded text|text|hex\w*|0123456789abcdef"
 )
 _PACKET: Final = re.compile(
-    r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d+ .*"
+    r"\s*(?:\d{1,9} +)?(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d+ .*"
+    r"|\s*(?:\d{1,9} +)?\d{9,10}\.\d{6,9} .*"
+    r"|(?:IP6? \S+ > \S+: |IP6? \(|ARP, |(?:[0-9a-f]{2}:){5}[0-9a-f]{2} > ).*"
     r"|(?:Frame|Packet|Reassembled|Decrypted|Uncompressed|De-chunked|Entire|Segment)\b.*:"
     r"|\s*\d+ +\d+\.\d+ +\S+ +(?:→|->) .*"
 )
+_TIMED: Final = re.compile(r"\s*(?:\d{1,9} +)?(?:\d{4}-\d\d-\d\d )?[\d:]{1,10}\.\d+ ")
 _CURL: Final = re.compile(
     r"(?P<side>=>|<=|==) (?:Send|Recv|Info)\b.*?(?:, (?P<size>\d+) bytes \(0x[0-9a-f]+\))?"
 )
@@ -106,6 +109,8 @@ class Part:
     side: str = ""
     claimed: int = -1
     claimed_at: int = 0
+    title: str = ""  # what stands before it, in a text of packets
+    head: str = ""  # the line, at its title or before, that may tell a packet's time
 
 
 def _claims(rows: list[Row], others: int, star: bool) -> bool:
@@ -175,6 +180,8 @@ def split_parts(source: Source) -> list[Part] | None:
             kinds[index], curl[index] = "curl", match
         elif _BORDER.fullmatch(line) or _header(line):
             kinds[index] = "frame"
+        elif kinds.get(index - 1) == "packet":
+            kinds[index] = "packet"  # tcpdump -v says more in further lines
         else:
             kinds[index] = "other"
             others.append(index)
@@ -210,7 +217,7 @@ def _parts(
     part = Part()
     star = False
     pending: tuple[int, int] | None = None
-    side = ""
+    side = title = head = ""
     for index in range(len(lines)):
         row = by_index.get(index)
         if row is None:
@@ -231,6 +238,9 @@ def _parts(
                     found = re.search(r"(\d+) ?(?:B|bytes)\b\W*$", lines[index])
                     size = found[1] if found else None
                 pending = (int(size), index) if size else None
+                if kind == "packet":
+                    title = lines[index]
+                    head = title if _TIMED.match(title) else head
                 if part.rows and kind != "label":
                     part = Part()
             continue
@@ -241,7 +251,8 @@ def _parts(
         elif part.rows and row.body and is_zero(row) and not is_zero(part.rows[-1]):
             part = Part()
         if not part.rows:
-            part.side = side
+            part.side, part.title, part.head = side, title, head
+            title = ""
             parts.append(part)
             if pending:
                 part.claimed, part.claimed_at = pending

@@ -1,14 +1,21 @@
 """Dumps in rows: an offset, words in some radix, perhaps the same bytes as text."""
 
 from collections.abc import Iterator
+from typing import Final
 
-from .cutting import split_parts
+from .cutting import Part, split_parts
 from .dump import Dump
+from .packets import capture_of, is_no_frame, time_of
 from .source import Pasted, Source
+
+PACKETS: Final = "packets"
+"""The form of a text that is read as a capture: its bytes are a pcap file."""
 
 
 def read_rows(source: Source, forced: str = "") -> Pasted | None:
-    """A dump in rows with offsets. `forced`: "dump", "dump-le" (words little-endian), "client", "server"."""
+    """A dump in rows with offsets. `forced`: "dump", "dump-le" (words little-endian), "client", "server",
+    "packets".
+    """
     parts = split_parts(source)
     if parts is None:
         return None
@@ -28,10 +35,21 @@ def read_rows(source: Source, forced: str = "") -> Pasted | None:
             "pasted-several",
             "the text holds both directions of a conversation: choose the form `client` or `server`",
         )
+    packets = forced == PACKETS or (not forced and (len(parts) > 1 or parts[0].title != ""))
+    if packets and not parts[0].side:
+        frames = [
+            (frame, time_of(part.head))
+            for part in parts
+            if not is_no_frame(part.title) and (frame := _frame(source, part)) is not None
+        ]
+        capture = capture_of(frames)
+        if capture is not None:
+            return Pasted(capture, PACKETS)
+    if forced == PACKETS:
+        return None
     if len(parts) > 1 and not parts[0].side:
-        raise source.error_in(
-            parts[1].rows[0].index, 0, "pasted-several", f"the text holds {len(parts)} packets: paste one"
-        )
+        text = f"the text holds {len(parts)} dumps, and not of IP packets: paste one"
+        raise source.error_in(parts[1].rows[0].index, 0, "pasted-several", text)
     data = bytearray()
     form = "dump"
     for part in parts:
@@ -43,10 +61,16 @@ def read_rows(source: Source, forced: str = "") -> Pasted | None:
     return Pasted(bytes(data), forced or form)
 
 
+def _frame(source: Source, part: Part) -> bytes | None:
+    result = Dump(source, part, "").read()
+    return None if result is None else result[0]
+
+
 def iter_forms() -> Iterator[tuple[str, str]]:
     """Names of the forms of this module, each with one line of help."""
     yield "dump", "rows of offset and words, as xxd, hexdump, od, tcpdump, Wireshark and debuggers print"
     yield "dump-le", "the same, words being little-endian numbers"
+    yield PACKETS, "dumps of several packets, as tcpdump -x and tshark -x print: read as a capture"
     yield "client", "a dump of both directions: the side without indent, or sent"
     yield "server", "a dump of both directions: the indented side, or received"
     yield "text-column", "hex without offsets, the same bytes as text beside or behind it"
