@@ -532,6 +532,36 @@ def test_real_tool(command: str) -> None:
     assert read * 2 > len(PAYLOADS)
 
 
+@pytest.mark.parametrize("size", [2, 4, 8])
+def test_octal_words_without_offsets(size: int) -> None:
+    """`od -An -to4`: not hex, though every digit is one; a last word that may be padded is refused."""
+    digits = {2: 6, 4: 11, 8: 22}[size]
+    data = bytes(range(101, 125))
+    octal = [f"{int.from_bytes(data[i : i + size], 'little'):0{digits}o}" for i in range(0, 24, size)]
+    text = "".join(" " + " ".join(octal[i : i + 4]) + "\n" for i in range(0, len(octal), 4))
+    assert pasted(text) == Pasted(data, "octal")
+    cut = text.replace(octal[-1], f"{5:0{digits}o}")
+    assert broken(cut).code == "pasted-cut"
+    assert broken(text.replace(octal[1], octal[1][:-1] + "9"), "octal").code == "pasted-damaged"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " 3ffd 3ceb 5092 97b7\n",
+        " 3ceb3ffd 97b75092\n",
+        " 97b750923ceb3ffd 97b750923ceb3ffd\n",
+        " 10932295209482665981\n",
+        " 14774159121605621427           2477808132\n",
+        "   6   e   0   8   4   9   7   c\n",
+        " 0000000000000070535732\n",
+        " 00000035732\n",
+    ],
+)
+def test_numbers_without_offsets_that_hex_may_be(text: str) -> None:
+    assert broken(text).code == "pasted-ambiguous"
+
+
 def test_capture_in_tcpdump_words() -> None:
     text = (
         "\t0x0000:  490c 6209 6923 34e8 efd3 a7bf 4ec0 fd3b  I.b.i#4.....N..;\n"

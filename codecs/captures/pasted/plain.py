@@ -129,6 +129,13 @@ def _one_run(source: Source, word: str, forced: bool) -> Pasted | None:
         raise ambiguous(source, 0, "hex", "base64")
     if not forced and len(word) >= 16 and len(word) % 8 == 0 and set(word) == {"7"}:
         raise ambiguous(source, 0, "hex", "base32")
+    if (
+        not forced
+        and word.isdigit()
+        and word[0] != "0"
+        and re.fullmatch(r" {1,4}[0-9]{17,20}", source.lines[0])
+    ):
+        raise ambiguous(source, 0, "hex", "a decimal word of 8 bytes")
     if len(word) % 2 == 0:
         return Pasted(bytes.fromhex(word), "hex")
     if forced or len(word) >= 9 or (len(word) >= 5 and not word.isalpha() and not word.isdigit()):
@@ -145,6 +152,8 @@ def _many(
     rows = [len(_SEPARATORS.sub("", line)) for line in text.split("\n")]
     one_a_line = len(words) == sum(1 for row in rows if row)
     odd = [word for word in words if len(word) % 2]
+    if lengths == {1} and not forced and re.search(r"\S   \S", text):
+        raise ambiguous(source, 0, "hex", "characters")  # od -c without offsets
     if lengths <= {1, 2} and odd:
         if forced or any(len(word) == 2 and word[0] == "0" for word in words) or len(odd) == 1:
             if not forced and (len(words) < 6 or digits_only or len(odd) * 4 > len(words)):
@@ -175,6 +184,8 @@ def _many(
     if digits_only and not forced:
         if lengths == {2} and not any(word[0] == "0" for word in words) and not (_marks(text) & {":", "-"}):
             raise ambiguous(source, 0, "hex", "decimal")
+        if 17 <= usual <= 20 and not any(word[0] == "0" for word in words):
+            raise ambiguous(source, 0, "hex", "decimal words of 8 bytes")
         if not uniform or (2 < usual <= 10 and not any(word[0] == "0" for word in words)):
             return None  # years, ports and other numbers
     if one_a_line and not uniform and len(words) > 2 and usual >= 16:
@@ -191,7 +202,7 @@ def _many(
     lines = source.lines
     if (
         not forced
-        and len(lines) > 1
+        and len(words) > 1
         and usual in (4, 8, 16)
         and all(re.match(r" [0-9a-f]", line) for line in lines)
     ):
@@ -253,27 +264,40 @@ def _out_of_range(values: list[int]) -> int | None:
     return next(index for index, value in enumerate(values) if not low <= value <= high)
 
 
+_OCTAL: Final = {
+    3: (1, re.compile("[0-3][0-7]{2}")),
+    6: (2, re.compile("[01][0-7]{5}")),
+    11: (4, re.compile("[0-3][0-7]{10}")),
+    22: (8, re.compile("[01][0-7]{21}")),
+}
+"""Digits of an octal number: its octets, and how it looks."""
+
+
 def read_octal(source: Source, forced: bool = False) -> Pasted | None:
-    """Octal without offsets (`od -An`): octets of three digits, or little-endian words of six."""
+    """Octal without offsets (`od -An`): octets of three digits, or little-endian words of more."""
     words = source.plain.split()
-    if not words or (len(words) < 3 and not forced):
+    size, look = _OCTAL.get(len(words[0]) if words else 0, (0, None))
+    if look is None or not all(look.fullmatch(word) for word in words):
+        if forced:
+            bad = next((word for word in words if look is None or not look.fullmatch(word)), "")
+            raise source.error("pasted-damaged", source.plain.find(bad), "this is no octal byte or word")
         return None
-    if all(re.fullmatch("[0-3][0-7]{2}", word) for word in words):
-        if not forced and not any(int(word) > 255 for word in words):
+    if size == 1:
+        if not forced and (len(words) < 3 or not any(int(word) > 255 for word in words)):
             return None
         return Pasted(bytes(int(word, 8) for word in words), "octal")
-    if all(re.fullmatch("[01][0-7]{5}", word) for word in words):
-        if not forced and sum(1 for word in words if word.strip("0")) < 3:
-            raise ambiguous(source, 0, "hex", "octal words of two bytes")
-        if not forced and int(words[-1], 8) < 256:
+    if not forced:
+        if len(words) < 3 and not (size == 8 and len(words) == 2):
+            if size == 2 or not source.lines[0].startswith(" "):
+                return None
+            raise ambiguous(source, 0, "hex", f"octal words of {size} bytes")
+        if sum(1 for word in words if word.strip("0")) < (3 if size == 2 else 1):
+            raise ambiguous(source, 0, "hex", f"octal words of {size} bytes")
+        if int(words[-1], 8) >> 8 * (size - 1) == 0:
             raise source.error(
                 "pasted-cut", source.plain.rfind(words[-1]), "without a length the last word may be padded"
             )
-        return Pasted(b"".join(int(word, 8).to_bytes(2, "little") for word in words), "octal")
-    if forced:
-        bad = next(word for word in words if not re.fullmatch("[0-3][0-7]{2}|[01][0-7]{5}", word))
-        raise source.error("pasted-damaged", source.plain.find(bad), "this is no octal byte or word")
-    return None
+    return Pasted(b"".join(int(word, 8).to_bytes(size, "little") for word in words), "octal")
 
 
 def read_bits(source: Source, forced: bool = False) -> Pasted | None:
