@@ -19,6 +19,7 @@ _WORD: Final = re.compile(r"[^\s,;:|_]+")
 _SIGNED: Final = re.compile(r"[-+]?[0-9]{1,3}")
 _ELLIPSIS: Final = re.compile(r"\.\.+|…")
 _HEX: Final = re.compile(r"[0-9A-Fa-f]+")
+_NO_BLANKS: Final = dict.fromkeys(map(ord, " \t\n\r\v\f"))
 
 
 def ambiguous(source: Source, offset: int, one: str, other: str, head: bytes = b"") -> PastedError:
@@ -32,12 +33,12 @@ def ambiguous(source: Source, offset: int, one: str, other: str, head: bytes = b
 
 def quick_hex(text: str) -> bytes | None:
     """Octets of a long run of hex pairs or of equal hex lines; None sends the text the careful way."""
-    if _HEX_PAIRS.fullmatch(text):
-        pairs = "".join(text.split())
-        if len(pairs) < 64 or not _LETTER.search(pairs):
+    if text.isascii() and _HEX_PAIRS.fullmatch(text):
+        if not _LETTER.search(text):
             return None
-        rows = [len(row.split()) for row in text.strip().split("\n")]
-        return bytes.fromhex(pairs) if _even_rows(rows) is None else None
+        rows = [len(row.translate(_NO_BLANKS)) // 2 for row in text.strip().split("\n")]
+        # a list of the pairs would take twenty times the text
+        return bytes.fromhex(text) if sum(rows) >= 32 and _even_rows(rows) is None else None
     rows = [len(row.strip()) for row in text.strip().split("\n")]
     if len(rows[0:1]) == 1 and rows[0] >= 32 and rows[0] % 2 == 0 and _HEX_RUNS.fullmatch(text):
         if any(row != rows[0] for row in rows[:-1]) or rows[-1] > rows[0] or rows[-1] % 2:
