@@ -1,9 +1,10 @@
 """Measures the reading of captures: packets and bytes a second for each layer, beside TShark if it is there.
 
-    python bench/captures.py [--packets N] [--flows N] [--keep FILE]
+    python -m bench.captures [--packets N] [--flows N] [--keep FILE]
 
-The capture is made: TCP over IPv4 over Ethernet, payloads of 20 to 700 bytes, flows interleaved, one segment
-in fifty repeated and one in fifty swapped with the next. Figures are the best of three runs, one thread.
+The captures are made. Of reading and of streams: TCP over IPv4 over Ethernet, payloads of 20 to 700 bytes,
+flows interleaved, one segment in fifty repeated and one in fifty swapped with the next. Of decoding: Dubbo
+requests and responses, many connections at a time. Figures are the best of three runs, one thread.
 """
 
 import argparse
@@ -15,10 +16,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import wirelens.codecs.captures.streams as module
+from bench import bulk
 from wirelens.codecs.captures import Assembler, Dissector, Reader, flows, read_packets
+from wirelens.codecs.conversations import Conversations
 
 CHUNK = 1 << 18
 RUNS = 3
@@ -117,6 +121,31 @@ def collect(path: Path) -> int:
     return sum(direction.segments for flow in flows(chunks(path)) for direction in flow.directions)
 
 
+def make_messages(path: Path, size: int) -> int:
+    """Write a capture of about `size` bytes of Dubbo traffic; the number of packets."""
+    count = 0
+    with path.open("wb") as file:
+        file.write(struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
+        for record in bulk.records(size):
+            file.write(record)
+            count += 1
+    return count
+
+
+def decode(path: Path, written: bool = False) -> int:
+    """The number of a capture's messages; `written`: each is made JSON objects."""
+    reader = Reader()
+    conversations = Conversations()
+    count = 0
+    for chunk in (*chunks(path), b""):
+        for piece in reader.feed(chunk) if chunk else reader.close():
+            for said in conversations.feed(piece):
+                count += 1
+                if written:
+                    said.record.to_json()
+    return count + len(conversations.close())
+
+
 def tshark(arguments: list[str]) -> Callable[[Path], int]:
     def run(path: Path) -> int:
         command = ["tshark", "-n", "-r", str(path), *arguments]
@@ -165,6 +194,13 @@ def main() -> None:
             measure("tshark, streams", tshark(["-q", "-z", "conv,tcp"]), path, packets, 1)
         else:
             print("tshark is not installed")
+        path = Path(folder, "messages.pcap")
+        packets = make_messages(path, options.packets * 300)
+        print(f"{packets:,} packets, {path.stat().st_size:,} bytes of Dubbo: {decode(path):,} messages")
+        measure("messages", decode, path, packets)
+        measure("messages, as JSON objects", partial(decode, written=True), path, packets)
+        if shutil.which("tshark"):
+            measure("tshark, -T ek", tshark(["-T", "ek"]), path, packets, 1)
 
 
 if __name__ == "__main__":
