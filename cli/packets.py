@@ -94,6 +94,9 @@ class Capture:
         if self.foreign:
             flows = count(len(self.foreign_flows), "flow")
             click.echo(f"{name}: {flows} with {count(self.foreign, 'byte')} of other protocols", err=True)
+        if self.reader.missing:
+            missing = count(self.reader.missing, "byte")
+            click.echo(f"{name}: {missing} of its streams not captured", err=True)
         unread = unread_packets(self.reader.ignored)
         if unread:
             click.echo(f"{name}: not read: {unread}", err=True)
