@@ -799,12 +799,13 @@ def tree_json(tape: Tape, plain: bool = False) -> bytes:
 # --- JSON text and Python objects ---------------------------------------------------------------------
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def dumps(value: Json) -> str:
     """JSON text on one line, of any nesting; lone surrogates as escapes."""
     try:
-        return _escape_surrogates(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        return _escape_surrogates(_ENCODER.encode(value))
     except RecursionError:
         return _deep_dumps(value)
 
@@ -836,7 +837,7 @@ def _deep_dumps(value: Json) -> str:
             entries.append((True, "]" if item else "[]"))
             work.extend(reversed(entries))
         else:
-            parts.append(_escape_surrogates(json.dumps(item, ensure_ascii=False, allow_nan=False)))
+            parts.append(_escape_surrogates(_ENCODER.encode(item)))
     return "".join(parts)
 
 
