@@ -104,8 +104,7 @@ class Report:
     messages: int = 0
     errors: int = 0
     seconds: float = 0.0
-    reading_seconds: float = 0.0  # of the processors, in our own code
-    decoding_seconds: float = 0.0
+    decoding_seconds: float = 0.0  # of the processors, in our own code
     protocols: dict[str, tuple[int, int]] = field(default_factory=dict)
     codes: dict[str, int] = field(default_factory=dict)
     slow: list[tuple[int, str, str]] = field(default_factory=list)
@@ -281,7 +280,6 @@ class Job:
             report.slow.extend((each[0], each[1], each[2]) for each in account["slow"])
             report.flows += account["flows"]
             report.decoding_seconds += account["busy"]
-            report.reading_seconds += sum(each["busy"] for each in account["ranges"])
             fragments += account["fragments"]
             for table, _, path, amount, _ in account["parts"]:
                 moves[path] = staged_target(path, self.run.name)

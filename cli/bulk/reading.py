@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from time import process_time
 
 from wirelens.cli.bulk import plain_json
 from wirelens.cli.bulk.chunks import (
@@ -43,6 +42,9 @@ def read_ranges(
 
     Unless `final`, a packet that is cut off at the end of a file is left for the next run. With `separate`
     no stream goes on in another file.
+
+    The same ranges give the same rows: when a worker is lost, Spark reads some ranges again, and gives up
+    where what it gets differs from what other tasks have worked on.
     """
     rows: list[Row] = []
     size = 0
@@ -74,7 +76,6 @@ def _read_capture(
     readers: Readers, each: Range, buckets: int, side: str, final: bool, separate: bool
 ) -> Iterator[Row]:
     """The rows of a capture's range, and one that says what was read."""
-    began = process_time()
     reader = range_reader(each.state, each.offset)
     dissector = Dissector()
     packer = Packer(buckets, each.file, separate)
@@ -135,7 +136,6 @@ def _read_capture(
         "end": reader.position,
         "state": reader.state() if reader.splittable else None,
         "time": time,
-        "busy": process_time() - began,
         "raw": raw,
         "packets": packet_count,
         "first_us": first_us,

@@ -7,6 +7,8 @@ from inprocess import contents, run, sums_agree, table
 from made import capture, frames, rotated
 
 from wirelens.cli.bulk import chunks, plan, reading
+from wirelens.cli.bulk.files import find
+from wirelens.cli.bulk.plan import cut, look
 from wirelens.codecs.captures import Reader
 from wirelens.codecs.conversations import Conversations
 
@@ -205,3 +207,16 @@ def test_a_day_of_silence_ends_a_connection(tmp_path: Path) -> None:
     assert (report.messages, report.flows) == (3 * once.messages, 3 * once.flows)
     assert report.retransmitted == 3 * once.retransmitted
     sums_agree(tmp_path / "out")
+
+
+def test_reading_again_gives_the_same_rows(mixed: list[bytes], tmp_path: Path) -> None:
+    """A task whose worker is lost runs again, beside others that worked on what it gave before."""
+    rotated(mixed, 3, tmp_path / "in")
+    (tmp_path / "in" / "note.txt").write_bytes(b"no capture")
+    ranges = cut(look(find(str(tmp_path / "in")), (), 0), {}, 2)
+    first, again = (
+        [row for rows in reading.read_ranges(ranges, 4, str(tmp_path / "side"), True, False) for row in rows]
+        for _ in range(2)
+    )
+    assert len(first) > 20
+    assert first == again
