@@ -37,6 +37,8 @@ OUT_OF_STEP: Final = 1 << 28
 """Bytes that lie so far behind are no repetition but another connection."""
 RESET_DISTANCE: Final = 1 << 20
 """A reset counts if its number lies so close to what is expected."""
+OVER_TIME_US: Final = 24 * 3600 * 1_000_000
+"""A flow that was silent for longer, in microseconds of capture time, is over; what comes is another."""
 
 _MODULUS: Final = 1 << 32
 _HALF: Final = 1 << 31
@@ -141,8 +143,8 @@ class Piece:
 
     direction: 0 or 1. offset: of data in the stream (gaps counted). time_us: of the packet they came in;
     packets: its number, several if it was fragmented. gap: so many bytes are missing before data. end: ""
-    or why the stream ends behind these bytes ("fin", "reset", "reuse", "limit", "close"). Each direction
-    ends once. notes: their offsets are stream offsets.
+    or why the stream ends behind these bytes ("fin", "reset", "reuse", "silent", "limit", "close"). Each
+    direction ends once. notes: their offsets are stream offsets.
     """
 
     __slots__ = ("data", "direction", "end", "flow", "gap", "notes", "offset", "packets", "time_us")
@@ -325,6 +327,9 @@ class Assembler:
         self._clock += 1
         key = segment.key
         conversation = self._table.get(key)
+        if conversation is not None and segment.time_us - conversation.flow.last_us > OVER_TIME_US:
+            self._retire(conversation, "silent", pieces)
+            conversation = None
         if key[0] != TCP:
             if conversation is None:
                 conversation = self._open(segment, pieces)

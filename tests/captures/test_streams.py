@@ -234,6 +234,26 @@ def test_port_reuse_begins_a_flow() -> None:
     assert sink.notes() == []
 
 
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_a_day_of_silence_ends_a_flow(transport: str) -> None:
+    sink = started() if transport == "tcp" else Sink()
+    day = limits.OVER_TIME_US
+
+    def at(time: int, seq: int) -> list[Piece]:
+        one = segment(seq, b"abc", time=time)
+        if transport == "udp":
+            one.key = b"\x11" + one.key[1:]
+        return sink.add(one)
+
+    (first,) = at(0, 1)
+    (second,) = at(day, 4)
+    assert (second.flow, second.offset) == (first.flow, 3)
+    ends = [(piece.flow.number, piece.end) for piece in at(2 * day + 1, 7) if piece.end]
+    sink.close()
+    assert ends == [(1, "silent"), (1, "silent")]
+    assert (sink.data(0, 1), sink.data(0, 2)) == (b"abcabc", b"abc")
+
+
 def test_late_repetitions_of_a_closed_flow_are_its_own() -> None:
     sink = started()
     sink.add(segment(1, b"abc", FIN | ACK), segment(501, b"", FIN | ACK, side=1))
