@@ -39,7 +39,11 @@ _SPACE: Final = b" \t\r\n"
 
 
 class InputError(Exception):
-    """An input that cannot be read; the text names it."""
+    """An input that cannot be read; the text names it, `reason` only says why."""
+
+    def __init__(self, text: str, reason: str = "") -> None:
+        super().__init__(text)
+        self.reason = reason or text
 
 
 class Input:
@@ -123,9 +127,8 @@ class Input:
             self.form, self.capture, self.chunks = container, True, _behind(parts, chunks)
             return True
         if container in UNSUPPORTED:
-            raise InputError(
-                f"{self.name}: a capture of {UNSUPPORTED[container]}, which wirelens does not read"
-            )
+            reason = f"a capture of {UNSUPPORTED[container]}, which wirelens does not read"
+            raise InputError(f"{self.name}: {reason}", reason)
         return False
 
     def _pasted(self, data: bytes, form: str | None) -> None:
@@ -138,9 +141,11 @@ class Input:
             try:
                 found = self._hex_if_ambiguous(data) if form is None else pasted(data, form)
             except PastedError as error:
+                said = f"{error.text} ({error.code})"
                 where = f"{self.name}:{error.line}:{error.column}"
                 raise InputError(
-                    f"{where}: {error.text} ({error.code}); --input {RAW} takes the text as the bytes"
+                    f"{where}: {said}; --input {RAW} takes the text as the bytes",
+                    f"line {error.line}, column {error.column}: {said}",
                 ) from None
             self.form, whole = found.form, found.data
             self.capture = found.form == PACKETS

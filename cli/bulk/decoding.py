@@ -34,10 +34,20 @@ from wirelens.cli.bulk.chunks import (
 )
 from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.plan import Range, load_range
-from wirelens.cli.bulk.reading import Late, read_fragments
+from wirelens.cli.bulk.reading import Fault, Late, capture_notes, read_fragments
 from wirelens.cli.bulk.table import PartWriter
 from wirelens.codecs import checkpoint
-from wirelens.codecs.captures import Assembler, Flow, FragmentRow, Piece, Segment
+from wirelens.codecs.captures import (
+    Assembler,
+    Dissector,
+    Flow,
+    FragmentRow,
+    Packet,
+    PacketReader,
+    Piece,
+    Segment,
+)
+from wirelens.codecs.captures.streams import OVER_TIME_US
 from wirelens.codecs.conversations import Conversations, Said
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.notation import Writer
@@ -52,8 +62,6 @@ HEAD_BYTES = 4096
 """So many bytes of a stream that nobody recognised are kept."""
 REFUSED_BYTES = 1 << 20
 """So many bytes of an input that was refused are kept."""
-SILENT_US = 24 * 3600 * 1_000_000
-"""Microseconds of silence in capture time behind which a connection is over."""
 SLOWEST = 10
 GC_OBJECTS = 100_000
 
@@ -222,7 +230,10 @@ class Bucket:
         said: dict[str, Any] = {"file": file}
         for _ in decode_plain(load_range(json.loads(row.data)), file, self.config.protocol, self.maker, said):
             pass
-        self.account.counts(file)[PAYLOAD] += said["read"]
+        counts = self.account.counts(file)
+        counts[PAYLOAD] += said["payload"]
+        counts[AGAIN] += said["retransmitted"]
+        self.account.flows += said["flows"]
         self.account.inputs.append(said)
 
     def result(self, left: list[FragmentRow]) -> dict[str, Any]:
@@ -258,7 +269,6 @@ class Endpoints:
         self._conversations = conversations
         self._flows = assembler.flows
         self._payload = assembler.payload
-        self._last: int | None = None
         # Bytes of each file that are to be put in order, less those that were.
         self._came: dict[int, int] = {}
 
@@ -273,14 +283,9 @@ class Endpoints:
         flows = {flow.number: flow for flow, _ in checkpoint.flows(assembler)}
         for size, packet in chain(waiting, self._maker.load(streams, flows)):
             self._account.counts(packet >> FILE_SHIFT)[CARRIED] += size
-        self._last = max((flow.last_us for flow in flows.values()), default=None)
 
     def add(self, segment: Segment) -> None:
         """Take the next segment."""
-        if self._last is not None and segment.time_us - self._last > SILENT_US:
-            self.close()
-            self._begin(Assembler(), Conversations(self._protocol, sources=False))
-        self._last = segment.time_us
         self._maker.packet = segment.packet
         pieces: list[Piece] = []
         assembler = self._assembler
@@ -310,7 +315,7 @@ class Endpoints:
     def goes_on(self, horizon: int) -> bool:
         """Whether it is worth keeping: a connection is open, or ended so lately that more may come."""
         for flow, ended in checkpoint.flows(self._assembler):
-            return flow.last_us >= (horizon if ended else horizon - SILENT_US)
+            return flow.last_us >= (horizon if ended else horizon - OVER_TIME_US)
         return False
 
     def keep(self) -> bytes:
@@ -351,7 +356,7 @@ class Endpoints:
 def decode_plain(
     each: Range, file: int, protocol: str, maker: RowMaker, said: dict[str, Any]
 ) -> Iterator[None]:
-    """Give the records of an input that is no capture to `maker`; a step for each chunk of it.
+    """Give the records of an input that is no capture, or one that is printed, to `maker`; in small steps.
 
     `said` gets the bytes read after unpacking, and how the input is packed and damaged.
     """
@@ -365,30 +370,108 @@ def decode_plain(
 
     source = Remote(each.name)
     decoder = Decoder(protocol or None)
-    read, status = 0, "done"
+    read, status, refused = 0, "done", ""
     try:
         source.open()
         if source.capture:
-            raise InputError(f"{each.name}: packets as text: only captures are put together")
-        for chunk in source.chunks:
-            read += len(chunk)
-            for record in decoder.feed(chunk):
-                maker.plain(file, record)
-            yield None
+            yield from decode_capture(source.chunks, file, protocol, maker, said)
+        else:
+            for chunk in source.chunks:
+                read += len(chunk)
+                for record in decoder.feed(chunk):
+                    maker.plain(file, record)
+                yield None
     except InputError as error:
-        read = each.length
-        maker.refused(file, str(error), readers.head(each.root, each.path, REFUSED_BYTES), each.length)
+        read, refused = each.length, clean(error.reason)
+        maker.refused(file, refused, readers.head(each.root, each.path, REFUSED_BYTES), each.length)
     except OSError as error:
         status = str(error)
     for record in decoder.close():
         maker.plain(file, record)
     maker.close()
-    said |= {
+    whole: dict[str, Any] = {
         "read": read,
+        "payload": read,
+        "retransmitted": 0,
+        "flows": 0,
+        "packets": None,
+        "notes": [],
+    }
+    for key, value in whole.items():
+        said.setdefault(key, value)
+    said["notes"] += [("truncated", said["read"], note) for note in source.notes]
+    if status != "done":
+        said["notes"].append(("unreadable", said["read"], status))
+    said |= {
+        "file": file,
         "status": status,
+        "refused": refused,
         "container": source.form or "text",
         "compressed": source.gzipped,
-        "notes": [("truncated", read, note) for note in source.notes],
+    }
+    yield None
+
+
+def decode_capture(
+    chunks: Iterable[bytes], file: int, protocol: str, maker: RowMaker, said: dict[str, Any]
+) -> Iterator[None]:
+    """Give the records of a capture that is for itself to `maker`; a step for each portion of its packets.
+
+    `said` gets what was read of it. An OSError of `chunks` is the end; `said` tells it among the notes.
+    """
+    packets = PacketReader()
+    dissector, assembler = Dissector(), Assembler()
+    conversations = Conversations(protocol or None, sources=False)
+    shift = file << FILE_SHIFT
+    broken: list[Fault] = []
+
+    def portions() -> Iterator[list[Packet]]:
+        try:
+            for chunk in chunks:
+                yield from packets.steps(chunk)
+        except OSError as error:
+            broken.append(("unreadable", packets.position, str(error)))
+        yield packets.close()
+
+    def take(pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            if piece.packets:
+                maker.packet = piece.packets[-1]
+            maker.piece(piece)
+            for each in conversations.feed(piece):
+                maker.said(each)
+            if piece.end:
+                maker.end(piece)
+
+    for portion in portions():
+        pieces: list[Piece] = []
+        for packet in portion:
+            packet.number |= shift
+            segment = dissector.dissect(packet)
+            for late in dissector.given_up:
+                assembler.extend(late, pieces)
+            dissector.given_up = []
+            if segment is not None:
+                assembler.extend(segment, pieces)
+        take(pieces)
+        yield None
+    pieces = []
+    for segment in dissector.close():
+        assembler.extend(segment, pieces)
+    take(pieces)
+    take(assembler.close())
+    for each in conversations.close():
+        maker.said(each)
+    maker.close()
+    said |= {
+        "read": packets.bytes_read,
+        "payload": assembler.payload,
+        "retransmitted": assembler.retransmitted,
+        "flows": assembler.flows,
+        "packets": packets.number,
+        "container": packets.container,
+        "compressed": packets.compressed,
+        "notes": broken + capture_notes(packets, dissector),
     }
     yield None
 
@@ -617,7 +700,8 @@ class RowMaker:
         name = self._names[packet >> FILE_SHIFT]
         if stream.flow is None:
             return (name, *stream.source(), None, None, offset, length)
-        return (name, *stream.source(), time, packet & NUMBER_MASK, offset, length)
+        # A capture without times has them at nought.
+        return (name, *stream.source(), time or None, packet & NUMBER_MASK, offset, length)
 
 
 def document(record: Record) -> bytes:
@@ -627,6 +711,23 @@ def document(record: Record) -> bytes:
     out = BytesWriter()
     Writer(out, False).write(tape, 0, tape.buffers[0])
     return out.getvalue()
+
+
+def damage_row(name: str, container: str, fault: Fault, raw: bytes | None) -> tuple[Any, ...]:
+    """The quarantine's row of what is wrong with a file itself, and `raw`, the bytes there."""
+    code, offset, text = fault
+    return (name, *(None,) * 11, container or "unknown", code, offset, clean(text), None, raw, None)
+
+
+def damaged_bytes(readers: Readers, root: str, path: str, fault: Fault) -> bytes | None:
+    """The first bytes of what is wrong with a file that is not packed; None where they cannot be read."""
+    code, offset, _ = fault
+    if code == "unreadable":
+        return None
+    try:
+        return b"".join(readers.chunks(root, path, offset, HEAD_BYTES))
+    except OSError:  # it may be gone since
+        return None
 
 
 def clean(text: str) -> str:

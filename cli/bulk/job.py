@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence, Set
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,7 @@ from wirelens.cli.bulk.decoding import (
 from wirelens.cli.bulk.files import Found, Readers, below, find
 from wirelens.cli.bulk.ledger import Entry, Run, State, staged_target
 from wirelens.cli.bulk.plan import FRESH, HEAD_BYTES, NO_TIME, Input, Range, Tail, cut, load_state, look, pack
-from wirelens.cli.bulk.reading import side_place
+from wirelens.cli.bulk.reading import Fault, side_place
 from wirelens.cli.bulk.table import PartWriter
 
 if TYPE_CHECKING:
@@ -58,9 +57,6 @@ COUNTED = (
     "errors",
 )
 """Columns of the ledger that begin at nought."""
-
-Fault = tuple[str, int, str]
-"""Code, offset in bytes, text."""
 
 
 class UnbalancedError(Exception):
@@ -103,6 +99,7 @@ class Report:
     flows: int = 0
     messages: int = 0
     errors: int = 0
+    repeated: int = 0  # captures that hold no byte which others do not hold
     seconds: float = 0.0
     decoding_seconds: float = 0.0  # of the processors, in our own code
     protocols: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -292,6 +289,7 @@ class Job:
         tails = {}
         faults: dict[int, list[Fault]] = {}
         changed = set(counts)
+        captures = {each.number for each in self.inputs if each.kind in ("capture", "grown")}
         for each in self.inputs:
             number = each.number
             if each.kind == "changed":
@@ -317,16 +315,22 @@ class Job:
             for code, _, text in more:
                 report.codes[code] = report.codes.get(code, 0) + 1
                 report.damaged.append((entries[number]["file"], code, text))
+        for number, of_file in said.items():
+            if of_file["refused"]:
+                report.damaged.append((entries[number]["file"], "input-refused", of_file["refused"]))
         for number in changed:
             entries[number] = self._add(
                 entries[number], number, counts.get(number, [0] * decoding.COUNTS), report
             )
+        for number in captures:
+            entry = entries[number]
+            report.repeated += 0 < entry["payload"] == entry["retransmitted"]
         for number, entry in self.kept.items():
             if entry["pending"] and self.order.resume and number not in counts:
                 raise UnbalancedError(f"{entry['file']}: {entry['pending']} bytes were pending and are gone")
         if rows["messages"] != report.messages:
             raise UnbalancedError(f"{report.messages} messages were decoded, {rows['messages']} rows written")
-        plain = {number for number, entry in entries.items() if not entry["compressed"] and entry["packets"]}
+        plain = {number for number in captures if not entries[number]["compressed"]}
         moves |= self._damage(faults, plain, rows)
         for table in ("messages", "quarantine"):
             if not rows[table] and (self.order.mode == "overwrite" or not self.run.folder.walk(table)):
@@ -347,8 +351,9 @@ class Job:
                 f"{each.name}: {raw} bytes of segments were read, {came} came to be decoded"
             )
         read = sum(of["read"] for of in ranges)
-        firsts = [of["first_us"] for of in ranges if of["first_us"] >= 0]
-        lasts = [of["last_us"] for of in ranges if of["last_us"] >= 0]
+        # 0 where the capture does not tell times.
+        firsts = [of["first_us"] for of in ranges if of["first_us"] > 0]
+        lasts = [of["last_us"] for of in ranges if of["last_us"] > 0]
         unreadable = [text for code, _, text in faults if code == "unreadable"]
         compressed = any(of["compressed"] for of in ranges)
         entry["size"], entry["modified"], entry["digest"] = each.size, each.modified_us, each.digest
@@ -385,10 +390,9 @@ class Job:
             entry["status"] = said["status"]
             entry["container"] = said["container"]
             entry["compressed"] = said["compressed"]
+            entry["packets"] = said["packets"]
             entry["read"] = entry["overhead"] = said["read"]
             faults = [(code, offset, text) for code, offset, text in said["notes"]]
-            if said["status"] != "done":
-                faults.append(("unreadable", said["read"], said["status"]))
         entry["errors"] += len(faults)
         entry["notes"] = _notes(faults) or None
         return faults
@@ -458,23 +462,12 @@ class Job:
             self.run.folder, "quarantine", (f"{self.run.path}/stage", "quarantine"), "files", self.order.jsonl
         )
         for each in self.inputs:
-            for code, offset, text in faults.get(each.number, ()):
+            container = each.detail if each.kind in ("capture", "grown", "changed") else ""
+            for fault in faults.get(each.number, ()):
                 raw = None
-                if each.number in plain and code != "unreadable":
-                    with suppress(OSError):  # it may be gone since
-                        raw = b"".join(readers.chunks(each.root, each.path, offset, decoding.HEAD_BYTES))
-                row = (
-                    each.name,
-                    *(None,) * 11,
-                    each.detail or "unknown",
-                    code,
-                    offset,
-                    decoding.clean(text),
-                    None,
-                    raw,
-                    None,
-                )
-                writer.add(row, len(raw or b""))
+                if each.number in plain:
+                    raw = decoding.damaged_bytes(readers, each.root, each.path, fault)
+                writer.add(decoding.damage_row(each.name, container, fault, raw), len(raw or b""))
                 rows["quarantine"] += 1
         writer.close()
         return {path: staged_target(path, self.run.name) for path, _, _ in writer.files}

@@ -19,7 +19,14 @@ from wirelens.cli.bulk.chunks import (
 )
 from wirelens.cli.bulk.files import Folder, Readers, below
 from wirelens.cli.bulk.plan import Range
-from wirelens.codecs.captures import Dissector, FragmentRow, Packet, Segment, range_reader
+from wirelens.codecs.captures import (
+    Dissector,
+    FragmentRow,
+    Packet,
+    PacketReader,
+    Segment,
+    range_reader,
+)
 
 BATCH_BYTES = 1 << 23
 """Rows are given out in batches of about so many bytes."""
@@ -121,10 +128,7 @@ def _read_capture(
     waiting = dissector.state()
     if waiting:
         write_fragments(side, each.place, time, waiting)
-    notes = [(note.code, note.offset, note.text) for note in reader.notes]
-    for offset, number, reason in dissector.damaged:
-        text = "is cut" if reason == "cut" else "cannot be true"
-        notes.append(("bad-packet", offset, f"packet {number & NUMBER_MASK}: a header {text}"))
+    notes = capture_notes(reader, dissector)
     if not broken and reader.bytes_fed != each.length:
         less = each.length - reader.bytes_fed
         broken.append(("unreadable", reader.position, f"{less} bytes less than it had"))
@@ -148,6 +152,15 @@ def _read_capture(
     }
     key = b"%d" % each.file
     yield Row(bucket_of(key, buckets), RANGE, key, each.place, 0, json.dumps(summary).encode())
+
+
+def capture_notes(reader: PacketReader, dissector: Dissector) -> list[Fault]:
+    """What is wrong with a capture and its packets."""
+    notes = [(note.code, int(note.offset), note.text) for note in reader.notes]
+    for offset, number, reason in dissector.damaged:
+        text = "is cut" if reason == "cut" else "cannot be true"
+        notes.append(("bad-packet", int(offset), f"packet {number & NUMBER_MASK}: a header {text}"))
+    return notes
 
 
 def write_fragments(side: str, index: int, time: int, waiting: Sequence[FragmentRow]) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from wirelens.cli.bulk.decoding import Account, RowMaker, decode_plain
+from wirelens.cli.bulk.decoding import (
+    Account,
+    RowMaker,
+    damage_row,
+    damaged_bytes,
+    decode_capture,
+    decode_plain,
+)
 from wirelens.cli.bulk.files import Readers
 from wirelens.cli.bulk.plan import Range
 from wirelens.cli.bulk.table import MESSAGES, QUARANTINE, arrow_array, arrow_types
-from wirelens.codecs.captures import Piece, Reader
-from wirelens.codecs.conversations import Conversations
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,20 +45,28 @@ class _Rows:
 
 
 def record_batches(each: Range, protocol: str, quarantine: str) -> Iterator[pa.RecordBatch]:
-    """The rows of one file, in batches. What cannot be read gives what came before, and no error."""
+    """The rows of one file, in batches; in the end those of what is wrong with the file itself."""
     import pyarrow as pa
 
     schema = pa.schema([pa.field(name, kind) for name, kind in arrow_types(COLUMNS)])
     rows = _Rows()
     maker = RowMaker(quarantine, Account(), rows, {0: each.name})
-    steps = (
-        _capture(each, protocol, maker)
-        if each.kind == "capture"
-        else decode_plain(each, 0, protocol, maker, {})
-    )
+    readers = Readers()
+    said: dict[str, Any] = {}
+    if each.kind == "capture":
+        chunks = readers.chunks(each.root, each.path, 0, each.length)
+        steps = decode_capture(chunks, 0, protocol, maker, said)
+    else:
+        steps = decode_plain(each, 0, protocol, maker, said)
     for _ in steps:
         if len(rows.rows) >= BATCH_ROWS or rows.size >= BATCH_BYTES:
             yield _batch(rows, schema)
+    container = said["container"] if each.kind == "capture" else ""
+    for fault in said["notes"]:
+        raw = None
+        if container and not said["compressed"]:
+            raw = damaged_bytes(readers, each.root, each.path, fault)
+        rows.add("quarantine", "", damage_row(each.name, container, fault, raw), len(raw or b""))
     if rows.rows:
         yield _batch(rows, schema)
 
@@ -65,31 +78,3 @@ def _batch(rows: _Rows, schema: pa.Schema) -> pa.RecordBatch:
     arrays = [arrow_array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     rows.rows, rows.size = [], 0
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _capture(each: Range, protocol: str, maker: RowMaker) -> Iterator[None]:
-    reader = Reader()
-    conversations = Conversations(protocol or None, sources=False)
-
-    def take(pieces: Iterable[Piece]) -> None:
-        for piece in pieces:
-            if piece.packets:
-                maker.packet = piece.packets[-1]
-            maker.piece(piece)
-            for said in conversations.feed(piece):
-                maker.said(said)
-            if piece.end:
-                maker.end(piece)
-
-    try:
-        for chunk in Readers().chunks(each.root, each.path, 0, each.length):
-            for pieces in reader.steps(chunk):
-                take(pieces)
-                yield None
-    except OSError:
-        pass
-    take(reader.close())
-    for said in conversations.close():
-        maker.said(said)
-    maker.close()
-    yield None

@@ -28,6 +28,9 @@ def _lines(report: Report, target: str) -> Iterator[str]:
     ]
     rows += [(f"  {name}", getattr(report, name)) for name in SUMS if name != "pending" or report.pending]
     yield from _table(("bytes", ""), [(name, f"{size:,}") for name, size in rows])
+    if report.repeated:
+        have = "capture has only bytes" if report.repeated == 1 else "captures have only bytes"
+        yield f"{report.repeated:,} {have} that others have too (--separate keeps each file to itself)"
     if report.protocols:
         yield ""
         rows_of = sorted(report.protocols.items(), key=lambda item: (-item[1][0], item[0]))
@@ -41,7 +44,7 @@ def _lines(report: Report, target: str) -> Iterator[str]:
     for name, code, said in report.damaged[:DAMAGED_SHOWN]:
         yield f"  {name}: {code}: {said}"
     if len(report.damaged) > DAMAGED_SHOWN:
-        yield f"  and {len(report.damaged) - DAMAGED_SHOWN:,} more, in the ledger"
+        yield f"  and {len(report.damaged) - DAMAGED_SHOWN:,} more, in the quarantine"
     if report.slow:
         yield ""
         yield "slowest replies"
@@ -83,6 +86,7 @@ def as_json(report: Report, target: str) -> dict[str, Any]:
     return {
         "target": target,
         **{name: getattr(report, name) for name in names},
+        "repeated_files": report.repeated,
         "seconds": round(report.seconds, 3),
         "messages_per_second": round(report.messages / seconds, 1),
         "bytes_per_second": round(report.read / seconds, 1),

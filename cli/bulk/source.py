@@ -92,10 +92,7 @@ def row_batch(rows: Sequence[chunks.Row]) -> pa.RecordBatch:
 
 
 class RecordSource(DataSourceReader):
-    """Reads files to records, each file for itself.
-
-    Damage of a capture file itself, between its packets, gives no row here.
-    """
+    """Reads files to records, each file for itself; damage of a file itself is among the rows."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options

@@ -64,7 +64,11 @@ QUARANTINE = (
     ("error_offset", "int64", "where, as `offset` counts; where a file is damaged, in the file"),
     ("error_text", "string", "why, in words"),
     ("partial", "string", "the part that did decode, in the JSON notation"),
-    ("raw", "binary", "the bytes; of a stream of no known protocol as many as --quarantine says"),
+    (
+        "raw",
+        "binary",
+        "the bytes; of a stream of no known protocol as many as --quarantine says, of a damaged file 4 KiB",
+    ),
     ("notes", "notes", "oddities, worst first"),
 )
 LEDGER = (

@@ -1,5 +1,6 @@
 """Made captures: connections that run on from file to file, with all that disturbs them."""
 
+import gzip
 import json
 import random
 from pathlib import Path
@@ -11,7 +12,8 @@ VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
 def messages(name: str) -> list[bytes]:
     """The bytes of a file of vectors' messages."""
-    lines = (VECTORS / name).read_text().splitlines()
+    data = (VECTORS / name).read_bytes()
+    lines = (gzip.decompress(data) if name.endswith(".gz") else data).decode().splitlines()
     return [bytes.fromhex(json.loads(line)["hex"]) for line in lines if line]
 
 

@@ -15,8 +15,8 @@ import inprocess
 import pytest
 from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
+from saying import ROOT, decoded, tabled
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 COMMAND = [sys.executable, "-m", "wirelens.cli.main"]
 
 spark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
@@ -175,57 +175,6 @@ def test_a_capture_gives_what_decode_says_of_it(tmp_path: Path, name: str) -> No
         path.write_bytes(capture(frames(41)))
     else:
         shutil.copy(ROOT / "examples" / "captures" / name, path)
-    done = wirelens("decode", "--format", "jsonl", str(path))
-    records = [json.loads(line) for line in done.stdout.splitlines()]
     inprocess.run([path], tmp_path / "out")
-    found = []
-    for row in table(tmp_path / "out", "messages"):
-        endpoints = [f"{row[end + '_address']}:{row[end + '_port']}" for end in ("source", "destination")]
-        latency = row["latency_us"]
-        found.append(
-            {
-                "protocol": row["protocol"],
-                "offset": row["offset"],
-                "length": row["length"],
-                "flow": f"{row['transport']} {endpoints[0]} > {endpoints[1]}",
-                "time": row["time"],
-                "packet": row["packet"],
-                "latency": None if latency is None else latency / 1_000_000,
-                "message": json.loads(row["message"]),
-                "notes": row["notes"],
-            }
-        )
-    expected = []
-    for record in records:
-        source = record["source"]
-        if record["message"] is not None:
-            expected.append(
-                {
-                    **{key: record[key] for key in ("protocol", "offset", "length", "message")},
-                    "flow": source["flow"],
-                    "time": _microseconds(source["time"]),
-                    "packet": source["packets"][-1],
-                    "latency": source.get("latency"),
-                    "notes": record.get("notes"),
-                }
-            )
-
-    def order(one: dict[str, Any]) -> str:
-        return json.dumps(one, sort_keys=True)
-
-    assert sorted(found, key=order) == sorted(expected, key=order)
-    assert len(found) > 50
-    failed = [record for record in records if record["message"] is None and record["protocol"] != "unknown"]
-    rows = [row for row in table(tmp_path / "out", "quarantine") if row["protocol"] != "unknown"]
-    assert sorted(record["bytes"] for record in failed) == sorted(row["raw"].hex() for row in rows)
-    partials = [json.dumps(record["partial"]) for record in failed if "partial" in record]
-    assert sorted(partials) == sorted(
-        json.dumps(json.loads(row["partial"])) for row in rows if row["partial"]
-    )
-
-
-def _microseconds(text: str) -> int:
-    from datetime import UTC, datetime
-
-    moment = datetime.fromisoformat(text)
-    return round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1_000_000)
+    assert tabled(tmp_path / "out") == decoded([path])
+    assert len(table(tmp_path / "out", "messages")) > 50

@@ -1,65 +1,16 @@
 """All sorts of inputs in one run: each byte of each is accounted for, and none stops another."""
 
 import gzip
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import inprocess
 import pytest
-from checks import message
 from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
 
-from wirelens import codecs
 from wirelens.cli.bulk import files
-
-
-def test_everything_in_one_run(shared: Path, tmp_path: Path) -> None:
-    mixed = frames(51)
-    days = 40 * 24 * 3600 * 1000
-    rotated(mixed, 10, tmp_path / "rotated", days)
-    (tmp_path / "damaged.pcap").write_bytes(capture(frames(52, 6))[:-13])
-    payloads = tmp_path / "payloads"
-    payloads.mkdir()
-    lines = [json.loads(line) for line in (inprocess.VECTORS / "esnp.jsonl").read_text().splitlines()]
-    lines = [line for line in lines if len(line["hex"]) > 60][:200]
-    shapes = (
-        lambda data: data.hex(),
-        lambda data: data.hex(" ").upper(),
-        lambda data: ", ".join(f"0x{byte:02x}" for byte in data),
-        lambda data: "".join(f"\\x{byte:02x}" for byte in data),
-        lambda data: "{" + ", ".join(str(byte - (byte > 127) * 256) for byte in data) + "}",
-        lambda data: data,
-    )
-    for number, line in enumerate(lines):
-        text = shapes[number % len(shapes)](bytes.fromhex(line["hex"]))
-        path = payloads / f"{number:03d}.txt"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    captures = shared / "captures"
-    sources = [captures / name for name in ("sessions", "positive", "quirks", "forms")]
-    sources += [tmp_path / "rotated", tmp_path / "damaged.pcap", payloads]
-    out = tmp_path / "out"
-    report = inprocess.run(sources, out)
-    sums_agree(out)
-    ledger = table(out, "_ledger")
-    assert report.files == len(ledger) == sum(1 for source in sources for _ in files.find(str(source)))
-    # the made captures give what they give merged
-    (tmp_path / "all.pcap").write_bytes(capture(mixed, days))
-    inprocess.run([tmp_path / "all.pcap"], tmp_path / "merged")
-    mine = {str(path) for path in (tmp_path / "rotated").iterdir()}
-    rows = [row for row in table(out, "messages") if row["file"] in mine]
-    assert len(rows) == len(table(tmp_path / "merged", "messages"))
-    # and each payload what decode says of its bytes
-    for number, line in enumerate(lines):
-        name = str(payloads / f"{number:03d}.txt")
-        records = codecs.decode(bytes.fromhex(line["hex"]))
-        expected = [message(record) for record in records if record.root is not None]
-        found = [json.loads(row["message"]) for row in table(out, "messages") if row["file"] == name]
-        assert found == expected, name
-        if number == 40:  # the table is read anew each time
-            break
 
 
 def test_compressed_captures(tmp_path: Path) -> None:

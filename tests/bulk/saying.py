@@ -1,0 +1,160 @@
+"""What `wirelens decode` says and what the tables of a bulk run say, in one shape, so that they compare."""
+
+import heapq
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from building import enhanced, interface, section
+from inprocess import table
+
+from wirelens.codecs.captures import CHUNK, Packet, PacketReader
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Saying = dict[str, Any]
+"""A message, or what did not decode."""
+Place = tuple[str, int]
+"""A file and the number of a packet in it."""
+
+
+def decoded(paths: Iterable[Path], places: dict[int, Place] | None = None) -> list[Saying]:
+    """What `decode` says of files, each for itself; `places` tells where packets of a merged capture were."""
+    command = [sys.executable, "-m", "wirelens.cli.main", "decode", "--format", "jsonl"]
+    done = subprocess.run([*command, *map(str, paths)], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert "Traceback" not in done.stderr, done.stderr
+    found: list[Saying] = []
+    several = sum(1 for _ in paths) > 1
+    for line in done.stdout.splitlines():
+        record = json.loads(line)
+        if record["protocol"] == "unknown":
+            continue
+        source = record.get("source") or {}
+        file = source["file"] if several else str(next(iter(paths)))
+        packet = None
+        if "packets" in source:
+            packet = source["packets"][-1]
+            if places is not None:
+                file, packet = places[packet]
+        moment = source.get("time")
+        saying = {
+            "file": file,
+            "flow": source.get("flow"),
+            "time": None if moment is None else _microseconds(moment),
+            "packet": packet,
+            "latency": source.get("latency"),
+            "pair": None if "pair" not in source else (file if several else "", source["pair"]),
+            "notes": record.get("notes"),
+            **{key: record[key] for key in ("protocol", "offset", "length", "message")},
+        }
+        if record["message"] is None:
+            saying |= {"error": record["error"], "raw": record["bytes"], "partial": record.get("partial")}
+        found.append(saying)
+    return _settled(found)
+
+
+def tabled(out: Path) -> list[Saying]:
+    """What the tables in a folder say."""
+    found = [_message(row) for row in table(out, "messages")]
+    failed = table(out, "quarantine")
+    # Files that are not read at all, and what is wrong with files, `decode` says on stderr.
+    failed = [row for row in failed if row["length"] is not None and row["protocol"] != "unknown"]
+    found += map(_failure, failed)
+    return _settled(found)
+
+
+def _source(row: dict[str, Any]) -> Saying:
+    flow = None
+    if row["transport"] is not None:
+        source, destination = (
+            f"[{row[end + '_address']}]:{row[end + '_port']}"
+            if ":" in row[end + "_address"]
+            else f"{row[end + '_address']}:{row[end + '_port']}"
+            for end in ("source", "destination")
+        )
+        flow = f"{row['transport']} {source} > {destination}"
+    same = ("file", "time", "packet", "notes", "protocol", "offset", "length")
+    return {"flow": flow, **{key: row[key] for key in same}}
+
+
+def _message(row: dict[str, Any]) -> Saying:
+    latency = None if row["latency_us"] is None else row["latency_us"] / 1_000_000
+    return {
+        **_source(row),
+        "latency": latency,
+        "pair": row["pair_id"],
+        "message": json.loads(row["message"]),
+    }
+
+
+def _failure(row: dict[str, Any]) -> Saying:
+    error = {"code": row["error_code"], "offset": row["error_offset"], "text": row["error_text"]}
+    return {
+        **_source(row),
+        "latency": None,
+        "pair": None,
+        "message": None,
+        "error": error,
+        "raw": row["raw"].hex(),
+        "partial": None if row["partial"] is None else json.loads(row["partial"]),
+    }
+
+
+def _settled(found: list[Saying]) -> list[Saying]:
+    """In order, and pairs named by who is in them."""
+    pairs: dict[Any, list[tuple[str, int]]] = {}
+    for saying in found:
+        if saying["pair"] is not None:
+            pairs.setdefault(saying["pair"], []).append((saying["flow"], saying["offset"]))
+    for saying in found:
+        if saying["pair"] is not None:
+            saying["pair"] = sorted(pairs[saying["pair"]])
+    return sorted(found, key=lambda saying: json.dumps(saying, sort_keys=True))
+
+
+def _microseconds(text: str) -> int:
+    return round((datetime.fromisoformat(text) - EPOCH).total_seconds() * 1_000_000)
+
+
+def merged(captures: Iterable[Path]) -> tuple[bytes, dict[int, Place]]:
+    """All packets of some captures in one, in the order of their times; and where each of them was.
+
+    In a capture whose clock goes back the latest time counts. Captures that begin together go by name.
+    """
+    of = [(path, packets) for path in captures if (packets := _packets(path))]
+    of.sort(key=lambda each: (each[1][0].time_us, str(each[0])))
+    rows = heapq.merge(*(_running(place, packets) for place, (_, packets) in enumerate(of)))
+    blocks = [section()]
+    interfaces: dict[int, int] = {}
+    places: dict[int, Place] = {}
+    for _, place, number in rows:
+        path, packets = of[place]
+        packet = packets[number]
+        if packet.link_type not in interfaces:
+            interfaces[packet.link_type] = len(interfaces)
+            blocks.append(interface(packet.link_type))
+        which = interfaces[packet.link_type]
+        blocks.append(enhanced(packet.data, packet.time_us, which, original=max(packet.original_length, 0)))
+        places[len(places) + 1] = (str(path), packet.number)
+    return b"".join(blocks), places
+
+
+def _packets(path: Path) -> list[Packet]:
+    reader = PacketReader()
+    data = path.read_bytes()
+    found: list[Packet] = []
+    for at in range(0, len(data), CHUNK):
+        found += reader.feed(data[at : at + CHUNK])
+    return found + reader.close()
+
+
+def _running(place: int, packets: list[Packet]) -> Iterator[tuple[int, int, int]]:
+    latest = 0
+    for number, packet in enumerate(packets):
+        latest = max(latest, packet.time_us)
+        yield latest, place, number
