@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import Counter
 from pathlib import Path
@@ -13,7 +14,6 @@ from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
 
 from wirelens.cli.bulk.job import Job, Order, Report
-from wirelens.codecs import captures
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -98,8 +98,9 @@ def test_the_data_source(spark: SparkSession, sources: Path, tmp_path: Path) -> 
     from wirelens.cli.bulk.source import WirelensDataSource
 
     (tmp_path / "in").mkdir()
-    for name in ("damaged.pcap", "zeros.bin"):
+    for name in ("damaged.pcap", "zeros.bin", "ambiguous.txt", "netmon.cap"):
         (tmp_path / "in" / name).write_bytes((sources / name).read_bytes())
+    (tmp_path / "in" / "cut.gz").write_bytes(gzip.compress(bytes(range(256)) * 40)[:-9])
     inprocess.run([tmp_path / "in"], tmp_path / "out")
     spark.dataSource.register(WirelensDataSource)
     rows = spark.read.format("wirelens").load(str(tmp_path / "in"))
@@ -107,10 +108,16 @@ def test_the_data_source(spark: SparkSession, sources: Path, tmp_path: Path) -> 
     messages, quarantine = table(tmp_path / "out", "messages"), table(tmp_path / "out", "quarantine")
     said = sorted(row["message"] for row in found if row["error_code"] is None)
     assert said == sorted(row["message"] for row in messages)
-    failed = sorted(bytes(row["raw"]) for row in found if row["error_code"] is not None)
-    # what is damaged of a file itself, not of its messages, only a run puts into the quarantine
-    records = [row for row in quarantine if row["protocol"] not in captures.READABLE]
-    assert failed == sorted(row["raw"] for row in records)
+
+    def failures(rows: list[dict[str, Any]]) -> list[tuple[object, ...]]:
+        names = ("file", "packet", "length", "protocol", "error_code", "error_offset", "error_text", "raw")
+        failed = [[row[name] for name in names] for row in rows if row["error_code"] is not None]
+        return sorted((*map(str, row[:-1]), row[-1] and bytes(row[-1])) for row in failed)
+
+    assert failures(found) == failures(quarantine)
+    assert {"damaged.pcap", "cut.gz"} <= {
+        Path(row["file"]).name for row in found if row["error_code"] == "truncated" and row["length"] is None
+    }
 
 
 def test_documents_as_variant(spark: SparkSession, sources: Path, tmp_path: Path) -> None:
