@@ -209,7 +209,9 @@ def _run(
 
     from wirelens.cli.bulk import report as reports
     from wirelens.cli.bulk import session
+    from wirelens.cli.bulk.java import NoJavaError
     from wirelens.cli.bulk.job import UnbalancedError
+    from wirelens.cli.bulk.ledger import NotAllowedError
     from wirelens.cli.bulk.progress import Display, size_text
 
     log = Path(tempfile.mkstemp(prefix="wirelens-spark-", suffix=".log")[1])
@@ -237,7 +239,7 @@ def _run(
         except UnbalancedError as error:
             display.say(f"Error: {error}. This is a mistake in wirelens; nothing was converted.")
             return 70
-        except (OSError, ValueError):
+        except (OSError, ValueError, NotAllowedError, session.NoSparkError, NoJavaError):
             raise
         except Exception as error:
             kept = True
@@ -310,7 +312,7 @@ def _work(job: Job, spark: object, display: Display) -> Report:
 def _cause(error: Exception) -> str:
     """The line of Spark's long text that says what went wrong."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    for line in reversed(lines):
+    for line in reversed([line.removeprefix("Caused by").lstrip(": ") for line in lines]):
         name, colon, _ = line.partition(":")
         if colon and (name.endswith(("Error", "Exception")) and " " not in name):
             return line[:500]

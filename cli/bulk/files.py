@@ -57,8 +57,13 @@ def below(place: str, *parts: str) -> str:
 
 
 def shown(place: str) -> str:
-    """A place without a URI's query, which may hold keys."""
-    return place.partition("?")[0] if is_uri(place) else place
+    """A place without what may hold keys: a URI's query, and a password in front of its host."""
+    if not is_uri(place):
+        return place
+    scheme, _, rest = place.partition("?")[0].partition("://")
+    host, slash, path = rest.partition("/")
+    user, at, behind = host.rpartition("@")
+    return f"{scheme}://{behind if at and ':' in user else host}{slash}{path}"
 
 
 def find(place: str) -> list[Found]:

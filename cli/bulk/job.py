@@ -27,8 +27,8 @@ from wirelens.cli.bulk.decoding import (
     UNRECOGNISED,
     Config,
 )
-from wirelens.cli.bulk.files import Found, Readers, below, find
-from wirelens.cli.bulk.ledger import Entry, Run, State, staged_target
+from wirelens.cli.bulk.files import Found, Readers, below, find, shown
+from wirelens.cli.bulk.ledger import Entry, NotAllowedError, Run, State, staged_target
 from wirelens.cli.bulk.plan import FRESH, HEAD_BYTES, NO_TIME, Input, Range, Tail, cut, load_state, look, pack
 from wirelens.cli.bulk.reading import Fault, side_place
 from wirelens.cli.bulk.table import PartWriter
@@ -137,6 +137,7 @@ class Job:
                 found[file.name] = file
         self.state = self.run.begin(order.mode, order.resume) if changing else self.run.peek()
         if order.mode == "append" or order.resume:
+            self._check_shape()
             self.kept = {entry["number"]: entry for entry in self.state.entries}
         if order.resume:
             self._load_pending()
@@ -158,6 +159,29 @@ class Job:
                 self.inputs.append(each)
         self.total = sum(each.size for each in self.inputs)
 
+    def _check_shape(self) -> None:
+        """Find out whether the tables that are there are of the form that is asked for.
+
+        Raises NotAllowedError.
+        """
+        from pyarrow.parquet import read_schema
+
+        folder, order = self.run.folder, self.order
+        path = next((path for path in folder.walk("messages") if path.endswith((".parquet", ".jsonl"))), "")
+        if not path:
+            return
+        wish = "--format jsonl" if order.jsonl else f"--document {order.document}"
+        if path.endswith(".jsonl"):
+            have = "--format jsonl"
+        else:
+            with folder.system.open_input_file(folder.at(path)) as file:
+                names = read_schema(file).names
+            have = f"--document {'variant' if 'message_text' in names else 'json'}"
+        if have != wish:
+            raise NotAllowedError(
+                f"the tables in {shown(folder.place)} were written with {have}: say that here too"
+            )
+
     def _load_pending(self) -> None:
         """What the last run left to go on with."""
         for path in self.state.pending:
@@ -176,6 +200,8 @@ class Job:
 
     def work(self, spark: SparkSession, watch: Watch | None = None) -> Report:
         """Convert. Raises UnbalancedError, and what Spark raises."""
+        if self.order.document == "variant":
+            self._check_writer(spark)
         both = () if watch is None else (watch.messages, watch.errors)
         counters = [counter for counter in both if counter is not None]
 
@@ -480,6 +506,16 @@ class Job:
         writer = PartWriter(self.run.folder, table, tuple(parts), "empty", self.order.jsonl)
         writer.close(needed=True)
         return {path: staged_target(path, self.run.name) for path, _, _ in writer.files}
+
+    def _check_writer(self, spark: SparkSession) -> None:
+        """Find out whether Spark itself reaches the target, before the work. Raises ValueError."""
+        try:
+            spark.read.text(below(self.run.folder.place, self.run.path, "run.json")).count()
+        except Exception as error:
+            place = shown(self.run.folder.place)
+            raise ValueError(
+                f"--document variant is written by Spark, and it does not reach {place}"
+            ) from error
 
     def _variants(self, spark: SparkSession, moves: dict[str, str]) -> dict[str, str]:
         """Write the staged messages again, each as a VARIANT; what none can hold stays text beside it."""

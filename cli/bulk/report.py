@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from wirelens.cli.bulk.files import shown
 from wirelens.cli.bulk.job import Report
 from wirelens.cli.bulk.progress import size_text, time_text
 
@@ -13,7 +14,7 @@ SLOW_SHOWN = 5
 
 def text(report: Report, target: str) -> str:
     """The report as lines."""
-    return "\n".join(_lines(report, target))
+    return "\n".join(_lines(report, shown(target)))
 
 
 def _lines(report: Report, target: str) -> Iterator[str]:
@@ -84,7 +85,7 @@ def as_json(report: Report, target: str) -> dict[str, Any]:
     )
     seconds = max(report.seconds, 0.001)
     return {
-        "target": target,
+        "target": shown(target),
         **{name: getattr(report, name) for name in names},
         "repeated_files": report.repeated,
         "seconds": round(report.seconds, 3),

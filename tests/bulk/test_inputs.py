@@ -95,6 +95,19 @@ def test_places(place: str, parts: tuple[str, ...], expected: str) -> None:
     assert "endpoint" not in files.shown(expected)
 
 
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("s3://key:secret@bucket/x?region=eu", "s3://bucket/x"),
+        ("s3://bucket", "s3://bucket"),
+        ("hdfs://user@name:8020/x", "hdfs://user@name:8020/x"),
+        ("/a?b:c@d/e", "/a?b:c@d/e"),
+    ],
+)
+def test_keys_are_not_shown(place: str, expected: str) -> None:
+    assert files.shown(place) == expected
+
+
 def test_hidden_files_are_left_out(tmp_path: Path) -> None:
     for name in ("a", ".hidden", "_SUCCESS", "sub/b", ".git/c", "_runs/d"):
         path = tmp_path / "in" / name

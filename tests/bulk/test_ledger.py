@@ -127,6 +127,21 @@ def test_a_full_disk_leaves_nothing(
     assert contents(tmp_path / "out") == contents(tmp_path / "other")
 
 
+@pytest.mark.parametrize("how", [{"mode": "append"}, {"resume": True}])
+def test_tables_keep_their_form(sources: list[Path], tmp_path: Path, how: dict[str, Any]) -> None:
+    lines, plain = tmp_path / "lines", tmp_path / "plain"
+    run(sources[:1], lines, jsonl=True, resume=True)
+    run(sources[:1], plain, resume=True)
+    with pytest.raises(NotAllowedError, match="--format jsonl"):
+        run(sources, lines, **how)
+    with pytest.raises(NotAllowedError, match="--document json"):
+        run(sources, plain, jsonl=True, **how)
+    with pytest.raises(NotAllowedError, match="--document json"):
+        run(sources, plain, document="variant", **how)
+    run(sources, lines, jsonl=True, **how)
+    assert not (plain / "_runs").exists()
+
+
 def test_a_finished_folder_is_refused_unless_the_mode_says_otherwise(
     sources: list[Path], tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
 
 from wirelens.cli.bulk.job import Job, Order, Report
+from wirelens.cli.bulk.ledger import NotAllowedError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -130,6 +131,8 @@ def test_documents_as_variant(spark: SparkSession, sources: Path, tmp_path: Path
     assert sorted(json.dumps(one, sort_keys=True) for one in found) == sorted(
         json.dumps(one, sort_keys=True) for one in expected
     )
+    with pytest.raises(NotAllowedError, match="--document variant"):
+        inprocess.run([sources / "rotated"], tmp_path / "out", mode="append")
     asked = rows.selectExpr("variant_get(message, '$.lines[0].type', 'string') as type")
     assert asked.where("type is not null").count() > 0
     assert rows.where("message_text is not null").count() == 0
