@@ -229,7 +229,7 @@ class Job:
         folder = self.run.folder
         self.ranges = cut(self.inputs, self.tails, parallel)
         tasks: list[list[Range]] = [[self._pending_range(path)] for path in self.pending]
-        tasks += pack(self.ranges)
+        tasks += pack(self.ranges, parallel)
         folder.write(plain_json.dumps(tasks), self.run.path, "plan.json")
         if self.fragments:
             folder.make(self.run.path, "fragments")

@@ -11,7 +11,8 @@ from wirelens.codecs.captures import READABLE, UNSUPPORTED, PacketReader, State
 HEAD_BYTES = 1 << 16
 """So much of each file is looked at before the run."""
 PACK_BYTES = 1 << 26
-"""Small files are packed into tasks of about so many bytes."""
+"""Small files are packed into tasks of about so many bytes, fewer where there are not many."""
+LEAST_BYTES = 1 << 22
 SPLIT_BYTES = 1 << 26
 """No capture smaller than twice this is cut."""
 PACK_FILES = 4096
@@ -203,12 +204,14 @@ def _scan(readers: Readers, file: Input, whole: Piece, target: int) -> list[Piec
     return pieces
 
 
-def pack(ranges: Sequence[Range]) -> list[list[Range]]:
-    """The ranges of each task, in order: small ones together."""
+def pack(ranges: Sequence[Range], parallel: int = 16) -> list[list[Range]]:
+    """The ranges of each task, in order: small ones together, yet some for each of `parallel` cores."""
+    total = sum(each.length for each in ranges)
+    limit = min(PACK_BYTES, max(LEAST_BYTES, total // (3 * max(parallel, 1))))
     tasks: list[list[Range]] = []
     size = 0
     for each in ranges:
-        if not tasks or size + each.length > PACK_BYTES or len(tasks[-1]) >= PACK_FILES:
+        if not tasks or size + each.length > limit or len(tasks[-1]) >= PACK_FILES:
             tasks.append([])
             size = 0
         tasks[-1].append(each)

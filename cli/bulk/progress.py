@@ -97,6 +97,10 @@ class Display:
         self._told = time.monotonic()
         self._started = self._told
         self._files = self._bytes = 0
+        self._done, self._at = (
+            0.0,
+            0.0,
+        )  # the share that was done when it last grew, and the seconds until then
 
     def __enter__(self) -> Display:
         if self._moving:
@@ -106,7 +110,7 @@ class Display:
             self._rich = Progress(
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
-                BarColumn(24),
+                BarColumn(16),
                 TextColumn("{task.fields[said]}"),
                 TimeElapsedColumn(),
                 console=Console(file=self._file, stderr=False),
@@ -149,11 +153,14 @@ class Display:
             return
         self._told = now
         seconds = max(now - self._started, 0.001)
-        read = look.reading * self._bytes
-        parts = [
-            f"{int(look.reading * self._files)}/{self._files} files",
-            f"{size_text(read)} of {size_text(self._bytes)}",
-        ]
+        if look.done != self._done:
+            self._done, self._at = look.done, seconds
+        size = size_text(self._bytes)
+        if look.reading < 1:
+            read = size_text(look.reading * self._bytes)
+            parts = [f"{int(look.reading * self._files):,}/{self._files:,} files", f"{read} of {size}"]
+        else:
+            parts = [f"{size} read"]
         if messages is not None and look.decoding:
             parts.append(f"{messages:,} messages")
         if errors:
@@ -161,8 +168,9 @@ class Display:
         if look.failed:
             parts.append(f"{look.failed} tasks tried again")
         if look.done:
-            parts.append(f"{size_text(look.done * self._bytes / seconds)}/s")
-            parts.append(f"{time_text(seconds * (1 - look.done) / look.done)} left")
+            parts.append(f"{size_text(look.done * self._bytes / self._at)}/s")
+            left = self._at / look.done - seconds  # tasks end in leaps, time does not
+            parts.append(f"{time_text(left)} left" if left > 1 else "nearly done")
         if self._rich is None:
             print(f"{look.done:.0%}  {', '.join(parts)}", file=self._file, flush=True)
         else:

@@ -96,6 +96,7 @@ def start(
         # An executor's Python is the driver's own, unless a packed environment says otherwise.
         if "spark.pyspark.python" in wanted:
             os.environ["PYSPARK_PYTHON"] = wanted["spark.pyspark.python"]
+            check_python(wanted["spark.pyspark.python"])
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         # Only the hosts' own addresses: a name that does not resolve must not keep a local run from starting.
@@ -116,6 +117,16 @@ def start(
         for key, value in settings.items():
             builder = builder.config(key, value)
         return builder.getOrCreate()
+
+
+def check_python(path: str) -> None:
+    """Find out whether the executors' Python is here too, where Spark plans with it. Raises NoSparkError."""
+    if shutil.which(path) is None:
+        folder = Path(path).parent.parent
+        raise NoSparkError(
+            f"spark.pyspark.python {path} is not there, and Spark plans with it here too:\n"
+            f"make it lead to this environment:  ln -s {sys.prefix} {folder}"
+        )
 
 
 def local_master(master: str) -> str:
