@@ -9,6 +9,7 @@ import errno
 import os
 import posixpath
 import time
+import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -179,7 +180,7 @@ class Folder:
     def write(self, data: bytes, *parts: str) -> None:
         """Write a file whole or not at all."""
         path = self.at(*parts)
-        draft = f"{path}.draft"
+        draft = f"{path}.{uuid.uuid4().hex[:8]}.draft"  # two tries of one task may be at it
         with self.system.open_output_stream(draft, compression=None) as file:
             file.write(data)
         self.system.move(draft, path)

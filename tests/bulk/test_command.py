@@ -78,6 +78,14 @@ def test_no_java_is_said_before_anything_starts(tmp_path: Path) -> None:
     assert re.search(r"missing +java", done.stdout)
 
 
+def test_a_python_for_the_executors_alone_is_said_before_anything_starts(tmp_path: Path) -> None:
+    words = ["--master", "spark://127.0.0.1:1", "--conf", "spark.pyspark.python=./environment/bin/python"]
+    done = wirelens("bulk", *words, "examples/captures", str(tmp_path / "out"))
+    assert done.returncode == 2
+    assert f"ln -s {sys.prefix} environment" in done.stderr
+    assert not list((tmp_path / "out").iterdir())
+
+
 def test_doctor_says_what_is_there() -> None:
     done = wirelens("doctor")
     for name in ("pyspark", "pyarrow", "pandas", "java", "bash"):
