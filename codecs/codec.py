@@ -55,6 +55,7 @@ class Codec:
     name: str  # the protocol's id, as in "esnp-line"
     title: str  # one line for lists
     carries: tuple[str, ...] = ()  # protocols whose messages its bodies are, so that it is looked at first
+    answers: tuple[str, ...] = ()  # other protocols that the opposite direction of a stream may speak
     tunnelled: bool = False  # whether others carry it often: found further on, it is not the stream's own
     says_kind: bool = False  # whether its summaries say the kind of message, in words of their own
 

@@ -14,7 +14,7 @@ from wirelens.codecs import registry
 from wirelens.codecs.captures.streams import Flow, Piece
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
-from wirelens.codecs.detect import Detection, detect
+from wirelens.codecs.detect import MARGIN, Detection, detect
 from wirelens.codecs.node import Json
 from wirelens.codecs.record import UNKNOWN, Record
 
@@ -30,6 +30,8 @@ OPEN_REQUESTS: Final = 1 << 10
 """So many requests of one direction may wait for their replies; the oldest are forgotten."""
 PACKETS: Final = 64
 """So many packet numbers a record names at most: its first ones and its last."""
+ANSWER_HEAD: Final = 4
+"""Bytes that tell which of several protocols answers another."""
 PORT_BITS: Final = 4.0
 """What a protocol's usual port adds to the evidence of its bytes."""
 
@@ -236,12 +238,18 @@ class Conversations:
         other = self._sides.get((side.flow.number, 1 - side.direction))
         opposite = b"" if other is None else other.head()
         verdict = Verdict(UNKNOWN, 0.0, ())
+        found: Detection | None = None
         if data:
             whole = side.ended or side.flow.transport == "udp"
-            verdict = _verdict(detect(data, opposite, whole), side.flow)
-        if verdict.protocol == UNKNOWN and other is not None and other.named and other.decoder is not None:
-            # both sides of a conversation speak the same protocol
-            verdict = Verdict(other.protocol, 0.0, (f"the other direction is {other.protocol}",))
+            found = detect(data, opposite, whole)
+            verdict = _verdict(found, side.flow)
+        if found is not None and verdict.protocol == UNKNOWN:
+            if other is not None and other.named and other.decoder is not None:
+                # both sides of a conversation speak the same protocol, or one that answers it
+                answers = registry.get(other.protocol).answers
+                if answers and len(data) < ANSWER_HEAD and not final:
+                    return
+                verdict = _answer(found, other.protocol, answers)
         if verdict.protocol == UNKNOWN and not final:
             return
         self._settle(side, verdict, said)
@@ -397,6 +405,20 @@ def _verdict(found: Detection, flow: Flow) -> Verdict:
                     reasons = (*candidate.reasons, f"port {port}")
                     return Verdict(candidate.protocol, candidate.bits + PORT_BITS, reasons)
     return Verdict(UNKNOWN, 0.0, ())
+
+
+def _answer(found: Detection, other: str, answers: tuple[str, ...]) -> Verdict:
+    """The protocol of a direction that lacks bits, where the opposite one speaks `other`."""
+    said = f"the other direction is {other}"
+    best = Verdict(other, 0.0, (said,))
+    most = 0.0
+    for candidate in found.candidates:
+        if candidate.protocol == other or candidate.protocol in answers:
+            bits = candidate.bits + (MARGIN if candidate.protocol == other else 0.0)
+            if bits > most:
+                most = bits
+                best = Verdict(candidate.protocol, bits, (*candidate.reasons, said))
+    return best
 
 
 def time_text(time_us: int) -> str:

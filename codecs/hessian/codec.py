@@ -29,6 +29,10 @@ class Hessian(Codec):
     def __init__(self, dialect: int, title: str) -> None:
         super().__init__(d.NAMES[dialect], title)
         self.dialect = dialect
+        # c 02 00 and 1.0 values ask for a reply in final 2.0
+        self.answers = tuple(
+            [name for name in (d.NAMES[d.V1], d.NAMES[d.DRAFT], d.NAMES[d.FINAL]) if name != self.name]
+        )
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode. Classes known from attacks are noted, in what decoded of damaged messages too."""

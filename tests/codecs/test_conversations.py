@@ -114,6 +114,64 @@ def test_both_directions_help_each_other() -> None:
     assert {verdict.protocol for verdict in verdicts.values()} == {"esnp-line"}
 
 
+HELLO_1 = b"S\0\x05hello"
+CALL_200 = b"c\2\0m\0\4echo" + HELLO_1 + b"z"  # 1.0 values, and a wish for a reply in final 2.0
+CALL_100 = b"c\1\0m\0\4echo" + HELLO_1 + b"z"
+CALL_DRAFT = b"c\2\0m\0\4echo\5hello\x91z"
+CALL_FINAL = b"H\2\0C\4echo\x91\5hello"
+REPLY_FINAL = b"H\2\0R\5hello"
+FAULT_FINAL = b"H\2\0FH\4code\x10ServiceException\7message\4nopeZ"
+ENVELOPE_FINAL = b"E\x08Identity\x90\x25H\2\0RN\x90Z"
+
+
+@pytest.mark.parametrize("size", [1000, 1])
+@pytest.mark.parametrize(
+    ("call", "reply", "protocols", "summary"),
+    [
+        (CALL_200, REPLY_FINAL, "hessian1 hessian2", 'reply ok "hello"'),
+        (CALL_200, b"H\2\0RN", "hessian1 hessian2", "reply ok null"),
+        (CALL_200, FAULT_FINAL, "hessian1 hessian2", 'fault ServiceException "nope"'),
+        (CALL_200, b"r\1\0" + HELLO_1 + b"z", "hessian1 hessian1", 'reply ok "hello"'),
+        (CALL_200, b"r\2\0\5helloz", "hessian1 hessian2-draft", 'reply ok "hello"'),
+        (CALL_100, b"r\1\0" + HELLO_1 + b"z", "hessian1 hessian1", 'reply ok "hello"'),
+        (CALL_100, b"r\1\0Nz", "hessian1 hessian1", "reply ok null"),
+        (CALL_100, REPLY_FINAL, "hessian1 hessian2", 'reply ok "hello"'),
+        (CALL_100, b"r\2\0\5helloz", "hessian1 hessian2-draft", 'reply ok "hello"'),
+        (CALL_DRAFT, b"r\2\0\x97z", "hessian2-draft hessian2-draft", "reply ok int 7"),
+        (CALL_DRAFT, REPLY_FINAL, "hessian2-draft hessian2", 'reply ok "hello"'),
+        (b"c\2\0m\0\4pingz", b"H\2\0R\x91", "hessian2-draft hessian2", "reply ok int 1"),
+        (CALL_FINAL, REPLY_FINAL, "hessian2 hessian2", 'reply ok "hello"'),
+        (CALL_FINAL, b"H\2\0RN", "hessian2 hessian2", "reply ok null"),
+        (CALL_FINAL, FAULT_FINAL, "hessian2 hessian2", 'fault ServiceException "nope"'),
+        (CALL_200, ENVELOPE_FINAL, "hessian1 hessian2", "envelope Identity"),
+        (CALL_FINAL, ENVELOPE_FINAL, "hessian2 hessian2", "envelope Identity"),
+    ],
+)
+def test_a_call_may_be_answered_in_another_dialect_of_hessian(
+    call: bytes, reply: bytes, protocols: str, summary: str, size: int
+) -> None:
+    talk = Talk(Conversations(), flow(ports=(40000, 8080)))
+    said: list[Said] = []
+    for direction, data in ((0, call), (1, reply)):
+        for at in range(0, len(data), size):
+            said += talk.say(direction, data[at : at + size])
+    said += talk.conversations.close()
+    said.sort(key=lambda one: one.direction)
+    assert [one.record.error for one in said] == [None, None]
+    assert " ".join([one.record.protocol for one in said]) == protocols
+    assert said[1].record.summary == summary
+    assert (said[0].pair == said[1].pair) == (not summary.startswith("envelope"))
+
+
+def test_a_reply_joined_before_its_call_is_in_its_own_dialect() -> None:
+    talk = Talk(Conversations(), flow(ports=(40000, 8080)))
+    said = talk.say(1, b"H\2\0RN") + talk.say(0, CALL_200) + talk.say(1, REPLY_FINAL)
+    said += talk.conversations.close()
+    replies = [one for one in said if one.direction == 1]
+    assert [one.record.summary for one in replies] == ["reply ok null", 'reply ok "hello"']
+    assert len(said) == 3
+
+
 def test_unknown_traffic_is_given_out_and_not_kept() -> None:
     conversations = Conversations()
     talk = Talk(conversations, flow(ports=(1, 2)))
