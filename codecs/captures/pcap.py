@@ -4,6 +4,7 @@ Source: draft-ietf-opsawg-pcap (file header section 4, packet record section 5).
 headers (Kuznetsov's a1b2cd34, the longer one of ss990915, Nokia's) are recognised by their records.
 """
 
+import re
 from struct import Struct
 from typing import Final
 
@@ -47,6 +48,10 @@ MILLION: Final = 1_000_000
 
 _LITTLE: Final = Struct("<IIII")
 _BIG: Final = Struct(">IIII")
+
+# two lengths below 2^18, behind a time
+_LITTLE_LENGTHS: Final = re.compile(rb".{10}[\x00-\x03]\x00..[\x00-\x03]\x00", re.DOTALL)
+_BIG_LENGTHS: Final = re.compile(rb".{8}\x00[\x00-\x03]..\x00[\x00-\x03]", re.DOTALL)
 
 
 class Packet:
@@ -394,30 +399,37 @@ class PcapReader(RecordReader):
         """Look for records behind damage: position of the first, or of where to look again."""
         size: i64 = len(data)
         self._need = 16
-        if self._seconds < 0:
-            return size
+        known = self._seconds >= 0
         # the upper half of the time's seconds stays the same for 18 hours
         upper = (int(self._seconds) >> 16) & 0xFFFF
         pattern = upper.to_bytes(2, "little" if self._little else "big")
         shift: i64 = 2 if self._little else 0
+        lengths = _LITTLE_LENGTHS if self._little else _BIG_LENGTHS
         if self.position + position == self._damage:
             position += 1
         header = self._header
         while True:
-            found: i64 = data.find(pattern, position + shift)
+            found: i64 = -1
+            if known:
+                found = data.find(pattern, position + shift)
+            else:
+                place = lengths.search(data, position)
+                found = -1 if place is None else place.start() + shift
             if found < 0:
                 if final:
                     return size
-                return max(position, size - 3)
+                return max(position, size - (3 if known else 15))
             position = found - shift
             cursor: i64 = position
             seen: i64 = 0
             fits = True
+            seconds: i64 = self._seconds
             while seen < RESYNC_RECORDS and cursor + header <= size:
                 length = self._plausible(data, cursor)
-                if length <= 0 or not self._near(data, cursor):
+                if length <= 0 or not self._near(data, cursor, seconds):
                     fits = False
                     break
+                seconds = _seconds_at(data, cursor, self._little)
                 cursor += header + length
                 seen += 1
             if fits and seen < RESYNC_RECORDS:
@@ -432,7 +444,13 @@ class PcapReader(RecordReader):
                 return position
             position += 1
 
-    def _near(self, data: bytes, position: i64) -> bool:
+    def _near(self, data: bytes, position: i64, seconds: i64) -> bool:
+        """True where a record is near others in time (below 0: none is known) and not above its packet."""
         unpack = _LITTLE.unpack_from if self._little else _BIG.unpack_from
         first, _, captured, original = unpack(data, position)
-        return bool(abs(int(first) - int(self._seconds)) <= RESYNC_SECONDS and captured <= original)
+        near = seconds < 0 or abs(int(first) - int(seconds)) <= RESYNC_SECONDS
+        return bool(near and captured <= original)
+
+
+def _seconds_at(data: bytes, position: i64, little: bool) -> i64:
+    return int.from_bytes(data[position : position + 4], "little" if little else "big")

@@ -1,11 +1,20 @@
 """snoop files, as Solaris writes them. Source: RFC 1761."""
 
+import re
 from struct import Struct
 from typing import Final
 
 from mypy_extensions import i64
 
-from wirelens.codecs.captures.pcap import MILLION, RECORD_LIMIT, Packet, RecordReader, State
+from wirelens.codecs.captures.pcap import (
+    MILLION,
+    RECORD_LIMIT,
+    RESYNC_RECORDS,
+    RESYNC_SECONDS,
+    Packet,
+    RecordReader,
+    State,
+)
 
 MAGIC: Final = b"snoop\0\0\0"
 FILE_HEADER: Final = 16
@@ -16,10 +25,20 @@ LINK_TYPES: Final[dict[int, int]] = {0: 1, 2: 6, 4: 1, 8: 10, 26: 101}
 
 _HEADER: Final = Struct(">II")
 _RECORD: Final = Struct(">IIIIII")
+PADDING: Final = 64
+"""A record behind damage has fewer bytes after its packet; 3 bring it to a multiple of 4."""
+
+# three lengths, none above RECORD_LIMIT, and a part of a second below a million
+_RECORD_START: Final = re.compile(
+    rb"\x00[\x00-\x10]..\x00[\x00-\x10]..\x00[\x00-\x10].{10}\x00[\x00-\x0f]", re.DOTALL
+)
 
 
 class SnoopReader(RecordReader):
-    """Reads a snoop file. Its records carry their own length; one that cannot be true ends the reading."""
+    """Reads a snoop file. Its records carry their own length; one that cannot be true is a note.
+
+    Reading goes on where records provably follow one another again.
+    """
 
     def __init__(self, state: State | None = None, position: int = 0) -> None:
         super().__init__()
@@ -27,6 +46,8 @@ class SnoopReader(RecordReader):
         self.position = position
         self._started: bool = False
         self._link_type: i64 = 0
+        self._seconds: i64 = -1
+        self._damage: i64 = 0
         if state is not None:
             self._started = True
             self._link_type = state[1][0]
@@ -38,8 +59,6 @@ class SnoopReader(RecordReader):
     def _read(self, data: bytes, packets: list[Packet], final: bool) -> i64:
         size: i64 = len(data)
         position: i64 = 0
-        if self.searching:
-            return size
         if not self._started:
             if size < FILE_HEADER:
                 self._need = FILE_HEADER
@@ -49,20 +68,26 @@ class SnoopReader(RecordReader):
             self._started = True
             position = FILE_HEADER
         self._need = RECORD_HEADER
-        while position + RECORD_HEADER <= size:
+        while True:
+            if self.searching:
+                position = self._search(data, position, final)
+                if self.searching:
+                    return position
+                self._need = RECORD_HEADER
+            if position + RECORD_HEADER > size:
+                return position
             original, captured, length, _, seconds, fraction = _RECORD.unpack_from(data, position)
             if length < RECORD_HEADER + captured or length > RECORD_LIMIT:
                 self.searching = True
-                self.note(
-                    "bad-length",
-                    self.position + position,
-                    f"the record claims {length} bytes and cannot be true",
-                )
-                return size
+                self._damage = self.position + position
+                said = f"the record claims {length} bytes and cannot be true"
+                self.note("bad-length", self._damage, said)
+                continue
             if position + length > size:
                 self._need = length
-                break
+                return position
             self.number += 1
+            self._seconds = seconds
             start: i64 = position + RECORD_HEADER
             packets.append(
                 Packet(
@@ -76,4 +101,44 @@ class SnoopReader(RecordReader):
                 )
             )
             position += length
-        return position
+
+    def _search(self, data: bytes, position: i64, final: bool) -> i64:
+        """Look for records behind damage: position of the first, or of where to look again."""
+        size: i64 = len(data)
+        self._need = RECORD_HEADER
+        if self.position + position == self._damage:
+            position += 1
+        while True:
+            found = _RECORD_START.search(data, position)
+            if found is None:
+                return size if final else max(position, size - RECORD_HEADER + 1)
+            position = found.start()
+            cursor: i64 = position
+            seen: i64 = 0
+            seconds = self._seconds
+            fits = True
+            while seen < RESYNC_RECORDS and cursor + RECORD_HEADER <= size:
+                original, captured, length, _, time, fraction = _RECORD.unpack_from(data, cursor)
+                padding = length - RECORD_HEADER - captured
+                if not (0 < captured <= original <= RECORD_LIMIT and 0 <= padding < PADDING):
+                    fits = False
+                elif fraction >= MILLION or length > RECORD_LIMIT:
+                    fits = False
+                elif seconds >= 0 and abs(time - int(seconds)) > RESYNC_SECONDS:
+                    fits = False
+                if not fits:
+                    break
+                seconds = time
+                cursor += length
+                seen += 1
+            if fits and seen < RESYNC_RECORDS:
+                if not final:
+                    self._need = max(cursor + RECORD_HEADER, size + 1) - position
+                    return position
+                fits = seen > 0 and cursor == size
+            if fits:
+                self.searching = False
+                start = self.position + position
+                self.note("skipped-bytes", self._damage, f"{start - self._damage} bytes skipped")
+                return position
+            position += 1

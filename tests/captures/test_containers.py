@@ -278,13 +278,47 @@ def test_a_packet_without_interface_is_said() -> None:
     assert codes(reader) == ["unknown-interface"]
 
 
-def test_snoop_with_a_bad_record() -> None:
+@pytest.mark.parametrize("name", ["little", "big", "nanoseconds", "modified", "version-2.3"])
+def test_pcap_whose_first_record_is_bad(name: str) -> None:
+    data = bytearray(FILES[name])
+    order = ">" if name == "big" else "<"
+    data[24 + 8 : 24 + 16] = struct.pack(order + "II", 0x7FFFFFFF, 0x7FFFFFFF)
+    following = read(FILES[name])[0][1].file_offset
+    for size in (0, 1, 7):
+        packets, reader = read(bytes(data), size)
+        assert [packet.data for packet in packets] == FRAMES[1:]
+        assert codes(reader) == ["bad-length", "skipped-bytes"]
+        assert reader.notes[1].text == f"{following - 24} bytes skipped"
+
+
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [(8, 0x7FFFFFFF), (8, 23), (4, 0x10000), (8, 0)],
+    ids=["length-large", "length-small", "captured-large", "length-zero"],
+)
+@pytest.mark.parametrize("record", [0, 4])
+def test_snoop_with_a_bad_record(at: int, value: int, record: int) -> None:
     data = bytearray(snoop())
-    offset = read(bytes(data))[0][4].file_offset
-    data[offset + 8 : offset + 12] = struct.pack(">I", 0x7FFFFFFF)
-    packets, reader = read(bytes(data))
-    assert len(packets) == 4
-    assert codes(reader) == ["bad-length"]
+    offset = read(bytes(data))[0][record].file_offset
+    data[offset + at : offset + at + 4] = struct.pack(">I", value)
+    for size in (0, 1, 7):
+        packets, reader = read(bytes(data), size)
+        assert [packet.data for packet in packets] == FRAMES[:record] + FRAMES[record + 1 :]
+        assert codes(reader) == ["bad-length", "skipped-bytes"]
+        assert reader.notes[0].offset == offset
+        assert reader.notes[1].text == f"{24 + len(FRAMES[record]) + -len(FRAMES[record]) % 4} bytes skipped"
+
+
+def test_snoop_goes_on_behind_garbage_and_ends_in_it() -> None:
+    whole = snoop()
+    offset = read(whole)[0][3].file_offset
+    for garbage in (b"\xff" * 100, b"\xff" * 7 + bytes(1000), bytes(range(255, 0, -1))):
+        packets, reader = read(whole[:offset] + garbage + whole[offset:])
+        assert [packet.data for packet in packets] == FRAMES
+        assert reader.notes[-1].text == f"{len(garbage)} bytes skipped"
+        packets, reader = read(whole + garbage)
+        assert [packet.data for packet in packets] == FRAMES
+        assert codes(reader) == ["bad-length"]
 
 
 @pytest.mark.parametrize(
