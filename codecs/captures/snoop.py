@@ -120,11 +120,8 @@ class SnoopReader(RecordReader):
             while seen < RESYNC_RECORDS and cursor + RECORD_HEADER <= size:
                 original, captured, length, _, time, fraction = _RECORD.unpack_from(data, cursor)
                 padding = length - RECORD_HEADER - captured
-                if not (0 < captured <= original <= RECORD_LIMIT and 0 <= padding < PADDING):
-                    fits = False
-                elif fraction >= MILLION or length > RECORD_LIMIT:
-                    fits = False
-                elif seconds >= 0 and abs(time - int(seconds)) > RESYNC_SECONDS:
+                fits = 0 < captured <= original <= RECORD_LIMIT and 0 <= padding < PADDING
+                if fraction >= MILLION or (seconds >= 0 and abs(time - int(seconds)) > RESYNC_SECONDS):
                     fits = False
                 if not fits:
                     break
