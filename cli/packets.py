@@ -24,7 +24,6 @@ LARGE: Final = 1 << 25  # bytes of a file that takes long enough for a progress 
 NOTES_SAID: Final = 8  # notes on a capture file that are said
 UNREAD: Final = {
     "encrypted": "encrypted",
-    "802.11-aggregate": "of 802.11 with several frames in one",
     "fragment-incomplete": "in fragments of which some are missing",
     "layers": "with too many headers",
 }

@@ -25,6 +25,8 @@ FRAGMENT_COST: Final = 128
 """What a waiting fragment counts beside its bytes."""
 FRAGMENT_TIME_US: Final = 30_000_000
 """A fragment so many microseconds later is of another datagram (RFC 791 has 15 s, RFC 8200 60 s)."""
+AGGREGATE_HEADER: Final = 14
+"""Bytes before each frame in an 802.11 frame of several: two addresses and a length."""
 DATAGRAM_LIMIT: Final = 65_535 + 40
 """No datagram of fragments is longer."""
 
@@ -63,6 +65,7 @@ TOKEN_RING: Final = 0x10010
 FDDI: Final = 0x10011
 FRAME_RELAY: Final = 0x10012
 FIREWIRE: Final = 0x10013
+AGGREGATE: Final = 0x10014
 NSH: Final = 0x894F
 MPLS: Final = 0x8847
 IP: Final = 0x20000
@@ -252,7 +255,8 @@ class Dissector:
     def dissect(self, packet: Packet) -> Segment | None:
         """The segment this packet carries or completes; None is counted in `ignored`.
 
-        `given_up` then holds what was left of datagrams that waited too long for fragments.
+        `given_up` then holds what comes before it: the other segments of an 802.11 frame with several frames
+        in it, and what was left of datagrams that waited too long for fragments.
         """
         link_type: int = packet.link_type
         layer = LINK_LAYERS.get(link_type, -1)
@@ -601,10 +605,12 @@ class Dissector:
             elif layer == WLAN:
                 layer = _wlan(data, position, size)
                 if layer < 0:
-                    reason = ("cut", "802.11-no-data", "encrypted", "802.11-aggregate")[-1 - layer]
+                    reason = ("cut", "802.11-no-data", "encrypted")[-1 - layer]
                     break
                 position += layer >> 32
                 layer = layer & 0xFFFFFFFF
+            elif layer == AGGREGATE:
+                return self._subframes(packet, data, position, whole)
             elif layer == RADIOTAP or layer == PRISM or layer == AVS or layer == PPI:
                 if position + 8 > size:
                     reason = "cut"
@@ -718,6 +724,29 @@ class Dissector:
             return outer
         self._ignore(reason, packet)
         return None
+
+    def _subframes(self, packet: Packet, data: bytes, position: i64, whole: i64) -> Segment | None:
+        """Dissect the frames in an 802.11 frame (section 9.3.2.2.2), each to a segment of its own.
+
+        No layer leads from one of them to 802.11 again, so that this does not nest.
+        """
+        last: Segment | None = None
+        size: i64 = len(data)
+        if position + AGGREGATE_HEADER > size:
+            self._ignore("cut", packet)
+        while position + AGGREGATE_HEADER <= size:
+            start = position + AGGREGATE_HEADER
+            length: i64 = _u16_be(data, position + 12)
+            if length == 0 or start + length > whole:
+                self._ignore("bad-header", packet)
+                break
+            found = self._walk(packet, data[start : start + length], LLC, length, ())
+            if found is not None:
+                if last is not None:
+                    self.given_up.append(last)
+                last = found
+            position += (AGGREGATE_HEADER + length + 3) & ~3
+        return last
 
     def _fragment(
         self, packet: Packet, key: bytes, offset: i64, more: bool, data: bytes, length: i64
@@ -1008,7 +1037,7 @@ def _ppp(data: bytes, position: i64, size: i64) -> i64:
 
 
 def _wlan(data: bytes, position: i64, size: i64) -> i64:
-    """IEEE 802.11 section 9.2. -1: cut, -2: not a data frame, -3: encrypted, -4: aggregate."""
+    """IEEE 802.11 section 9.2. -1: cut, -2: not a data frame, -3: encrypted."""
     if position + 24 > size:
         return -1
     control: i64 = data[position]
@@ -1017,6 +1046,7 @@ def _wlan(data: bytes, position: i64, size: i64) -> i64:
         return -2
     if flags & 0x40:
         return -3
+    inner: i64 = LLC
     length: i64 = 24
     if flags & 3 == 3:
         length += 6
@@ -1024,11 +1054,11 @@ def _wlan(data: bytes, position: i64, size: i64) -> i64:
         if position + length + 2 > size:
             return -1
         if data[position + length] & 0x80:
-            return -4
+            inner = AGGREGATE
         length += 2
         if flags & 0x80:
             length += 4
-    return length << 32 | LLC
+    return length << 32 | inner
 
 
 def _radiotap_padded(data: bytes, position: i64, end: i64) -> bool:

@@ -6,11 +6,11 @@ import struct
 import tracemalloc
 
 import pytest
-from building import ACK, CLIENT, CLIENT6, PSH, SERVER, SERVER6, ethernet, ipv4, ipv6, tcp, udp
+from building import ACK, CLIENT, CLIENT6, PSH, SERVER, SERVER6, ethernet, ipv4, ipv6, pcap, tcp, udp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wirelens.codecs.captures import Dissector, Packet, Segment
+from wirelens.codecs.captures import Dissector, Packet, Segment, flows
 from wirelens.codecs.captures.packets import (
     FRAGMENT_BYTES,
     FRAGMENT_DATAGRAMS,
@@ -188,6 +188,60 @@ def test_a_snap_length_cuts_the_payload_only(name: str) -> None:
         assert segment is None or segment.key[0] == 17 or segment.payload == b""
 
 
+def aggregate(*bodies: bytes, header: bytes = WLAN_QOS[:-2]) -> bytes:
+    """An 802.11 frame with several frames in it, each but the last padded to four bytes."""
+    frame = header + b"\x80\0"
+    for index, body in enumerate(bodies):
+        frame += bytes(12) + u16(len(body)) + body
+        frame += bytes(-(14 + len(body)) % 4) if index + 1 < len(bodies) else b""
+    return frame
+
+
+RADIOTAP_PADDED = struct.pack("<BBHIQB", 0, 0, 17, 3, 0, 0x20)
+
+
+@pytest.mark.parametrize("tail", [b"", bytes(4)], ids=["", "checksum"])
+@pytest.mark.parametrize(
+    ("link_type", "start"),
+    [
+        (105, WLAN_QOS[:-2] + b"\x80\0"),
+        (105, b"\x88\x03\0\0" + bytes(26) + b"\x80\0"),
+        (127, struct.pack("<BBHI", 0, 0, 8, 0) + WLAN_QOS[:-2] + b"\x80\0"),
+        (127, RADIOTAP_PADDED + WLAN_QOS[:-2] + b"\x80\0" + bytes(2)),
+    ],
+)
+def test_each_frame_in_an_aggregate_of_80211_is_a_segment(link_type: int, start: bytes, tail: bytes) -> None:
+    payloads = [b"one", b"two!", b"", b"three", b"x" * 2000]
+    bodies = [SNAP + ipv4(tcp(seq=index, data=data)) for index, data in enumerate(payloads)]
+    bodies.insert(2, b"\x42\x42\x03")  # spanning tree
+    dissector = Dissector()
+    last = dissector.dissect(packet(start + aggregate(*bodies)[26:] + tail, link_type))
+    assert last is not None
+    segments = [*dissector.given_up, last]
+    assert [segment.payload for segment in segments] == payloads
+    assert [segment.sequence for segment in segments] == [0, 1, 2, 3, 4]
+    assert dissector.ignored == {"llc": 1}
+
+
+def test_an_aggregate_of_80211_that_is_cut() -> None:
+    bodies = [SNAP + ipv4(tcp(seq=index, data=b"payload")) for index in range(3)]
+    frame = aggregate(*bodies)
+    for size in range(len(frame)):
+        dissector = Dissector()
+        last = dissector.dissect(packet(frame[:size], 105, len(frame)))
+        found = [*dissector.given_up, *([] if last is None else [last])]
+        for index, segment in enumerate(found):
+            assert segment.sequence == index
+            assert b"payload".startswith(segment.payload)
+            assert len(segment.payload) + segment.missing == 7
+
+
+def test_frames_of_an_aggregate_of_80211_come_in_order() -> None:
+    bodies = [SNAP + ipv4(tcp(seq=at, data=b"abcdefgh"[at : at + 2])) for at in (0, 2, 4, 6)]
+    (flow,) = flows([pcap([aggregate(*bodies[:3]), aggregate(bodies[3])], 105)])
+    assert flow.directions[0].data == b"abcdefgh"
+
+
 @pytest.mark.parametrize("size", range(20, 32))
 def test_a_snap_length_in_the_options(size: int) -> None:
     """Compiled code may not take a slice that ends before it begins."""
@@ -278,7 +332,9 @@ def test_a_datagram_to_a_tunnels_port_that_is_no_tunnel() -> None:
         (1, b"short", "cut"),
         (105, b"\x08\x41" + bytes(40), "encrypted"),
         (105, b"\x80\0" + bytes(40), "802.11-no-data"),
-        (105, b"\x88\1" + bytes(22) + b"\x80\0" + bytes(20), "802.11-aggregate"),
+        (105, b"\x88\1" + bytes(22) + b"\x80\0" + bytes(20), "bad-header"),
+        (105, b"\x88\1" + bytes(22) + b"\x80\0" + bytes(13), "cut"),
+        (105, b"\x88\1" + bytes(22) + b"\x80\0" + bytes(12) + u16(5) + bytes(4), "bad-header"),
         (0, struct.pack("<I", 7) + INNER, "address-family 7"),
         (147, INNER, "link-type 147"),
         (1, ethernet(u16(1, 0x8100) * 40, 0x8100), "layers"),
