@@ -100,7 +100,7 @@ def test_each_for_itself(folders: list[Path], files: tuple[list[Path], list[Path
     assert tabled(out) == decoded([*captures, *others])
     failed = {Path(row["file"]).name: row for row in table(out, "quarantine")}
     assert failed["editcap_netmon2.cap"]["error_text"].startswith("a capture of Microsoft Network Monitor")
-    assert failed["tshark_fields_payload.txt"]["error_text"].startswith("line 2, column 1: a line of ")
+    assert failed["tshark_fields_payload.txt"]["error_text"].startswith("line 2, column 1: ")
     assert failed["pcap_short_header.pcap"]["raw"] == bytes_of(captures, "pcap_short_header.pcap")
     ledger = {Path(row["file"]).name: row for row in table(out, "_ledger")}
     # packets as text are a capture of their own, and one without times has none

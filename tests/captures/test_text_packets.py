@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -214,3 +215,222 @@ def test_the_tools_themselves(command: tuple[str, ...], name: str, tmp_path: Pat
     found = pasted(tool.stdout)
     assert found.form == "packets"
     assert [[side.data for side in flow.directions] for flow in flows([found.data])] == whole
+
+
+SPOKEN = [bytes(range(100)), b"answer"]
+
+
+def fields_of(frame: bytes, index: int) -> dict[str, str]:
+    """What TShark 4 says of a frame of `talk`, as far as it is of use."""
+    addresses, ports = frame[26:34], frame[34:38]
+    payload = frame[54:]
+    said = {
+        "frame.time_epoch": f"{START}.{index:03}000000",
+        "frame.protocols": "eth:ethertype:ip:tcp:data",
+        "ip.src": ".".join(map(str, addresses[:4])),
+        "ip.dst": ".".join(map(str, addresses[4:])),
+        "tcp.srcport": str(int.from_bytes(ports[:2], "big")),
+        "tcp.dstport": str(int.from_bytes(ports[2:], "big")),
+        "tcp.len": str(len(payload)),
+        "tcp.seq": "1",
+        "tcp.seq_raw": str(int.from_bytes(frame[38:42], "big")),
+        "tcp.ack_raw": str(int.from_bytes(frame[42:46], "big")),
+        "tcp.flags": f"0x{frame[47]:04x}",
+    }
+    if payload:
+        said["tcp.payload"] = payload.hex(":")
+    return said
+
+
+def layers_of(said: dict[str, str], flat: bool) -> dict[str, object]:
+    layers: dict[str, dict[str, str]] = {}
+    for name, value in said.items():
+        layer = name.split(".")[0]
+        key = f"{layer}_{name.replace('.', '_')}" if flat else name
+        layers.setdefault(layer, {})[key] = value
+    return dict(layers)
+
+
+def exported(form: str, frames: list[bytes]) -> str:
+    """A text as `tshark -T FORM` prints it; with -x where the form ends so."""
+    told = [fields_of(frame, index) for index, frame in enumerate(frames)]
+    kind, _, raw = form.partition(" ")
+    if kind == "json":
+        packets = []
+        for said, frame in zip(told, frames, strict=True):
+            layers = layers_of(said, False)
+            if raw:
+                layers = {"frame_raw": [frame.hex(), 0, len(frame), 0, 1], "frame": layers["frame"]}
+            packets.append({"_index": "packets-2023-11-14", "_source": {"layers": layers}})
+        return json.dumps(packets, indent=2)
+    if kind == "ek":
+        lines = []
+        for said, frame in zip(told, frames, strict=True):
+            layers = layers_of(said, True)
+            if raw:
+                layers = {"frame_raw": frame.hex(), "frame": layers["frame"]}
+            lines.append('{"index":{"_index":"packets-2023-11-14","_type":"doc"}}')
+            lines.append(json.dumps({"timestamp": "1700000000300", "layers": layers}))
+        return "\n".join(lines) + "\n"
+    if kind == "pdml":
+        out = ['<?xml version="1.0" encoding="utf-8"?>\n<pdml version="0">\n']
+        for said in told:
+            out.append('<packet>\n  <proto name="geninfo" pos="0" size="58">\n')
+            for name, value in said.items():
+                octets = f' value="{value.replace(":", "")}"' if name == "tcp.payload" else ""
+                out.append(f'    <field name="{name}" showname="x: &lt;" size="4" show="{value}"{octets}/>\n')
+            out.append("  </proto>\n</packet>\n")
+        return "".join([*out, "</pdml>\n"])
+    if kind == "fields":
+        names = [name for name in told[0] if name not in ("tcp.seq", "frame.protocols")] + ["tcp.payload"]
+        cells = [[said.get(name, "") for name in names] for said in told]
+        quote = '"' if raw == ";" else ""
+        rows = [names, *[[quote + cell + quote for cell in row] for row in cells]]
+        return "".join((raw or "\t").join(row) + "\n" for row in rows)
+    out = []
+    for index, frame in enumerate(frames):
+        bits = f"({len(frame) * 8} bits)"
+        out.append(
+            f"Frame {index + 1}: {len(frame)} bytes on wire {bits}, {len(frame)} bytes captured {bits}\n"
+        )
+        out.append(f"    Epoch Time: {START}.{index:03}000000 seconds\n    0100 .... = Version: 4\n")
+        out.append(f"Data (3 bytes)\n    Data: 010203\n\n{pairs(frame)}")
+    return "".join(out)
+
+
+@pytest.mark.parametrize(
+    "form", ["json", "json x", "ek", "ek x", "pdml", "fields", "fields ,", "fields ;", "fields |", "V"]
+)
+def test_exports_of_tshark(form: str) -> None:
+    frames = talk()
+    text = exported(form, frames)
+    for lines in (text, text.replace("\n", "\r\n")):
+        found = pasted(lines)
+        assert found.form == "packets"
+        packets = list(read_packets([found.data]))
+        assert [packet.time_us for packet in packets] == [
+            START * 1_000_000 + index * 1000 for index in range(len(frames))
+        ]
+        if form in ("json x", "ek x", "V"):
+            assert [packet.data for packet in packets] == frames
+        (flow,) = flows([found.data])
+        assert [side.data for side in flow.directions] == SPOKEN
+        assert [side.gaps for side in flow.directions] == [[], []]
+        assert flow.ports == (40000, 1080)
+    assert pasted(text, "packets") == pasted(text)
+
+
+WAY = ["ip.src", "ip.dst", "tcp.srcport", "tcp.dstport", "tcp.payload"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fields"),
+    [
+        ("-T json", []),
+        ("-T json -x", []),
+        ("-T json --no-duplicate-keys", []),
+        ("-T jsonraw", []),
+        ("-T ek", []),
+        ("-T ek -x", []),
+        ("-T pdml", []),
+        ("-V -x", []),
+        ("-x", []),
+        ("-T fields -E header=y", WAY),
+        ("-T json", [*WAY, "tcp.flags"]),
+        ("-T ek", [*WAY, "tcp.flags"]),
+    ],
+)
+def test_what_tshark_here_exports(arguments: str, fields: list[str], tmp_path: Path) -> None:
+    tshark = shutil.which("tshark")
+    if tshark is None:
+        pytest.skip("no tshark")
+    file = tmp_path / "talk.pcap"
+    file.write_bytes(pcap(talk()))
+    command = [tshark, "-nr", str(file), *arguments.split()]
+    for name in fields:
+        command += ["-e", name]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    found = pasted(done.stdout)
+    assert found.form == "packets"
+    (flow,) = flows([found.data])
+    assert sorted(side.data for side in flow.directions) == SPOKEN
+
+
+def test_datagrams_and_cut_payloads_of_exports() -> None:
+    said = {
+        "frame.protocols": "eth:ethertype:ipv6:udp:data",
+        "ipv6.src": "2001:db8::1",
+        "ipv6.dst": "2001:db8::2",
+        "udp.srcport": "40000",
+        "udp.dstport": "26000",
+        "udp.length": "13",
+        "data.data": b"abc".hex(),
+    }
+    text = json.dumps([{"_index": "x", "_source": {"layers": layers_of(said, False)}}])
+    (packet,) = read_packets([pasted(text).data])
+    assert packet.original_length == 40 + 13
+    (flow,) = flows([pasted(text).data])
+    assert (flow.transport, flow.directions[0].data, flow.directions[0].gaps) == ("udp", b"abc", [(3, 2)])
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ('[{"_index": "x", "_source": {"layers": {}}}]', "pasted-cut", "-x"),
+        ('{"index":{}}\n{"timestamp":"1","layers":{"frame":{}}}\n', "pasted-cut", "-x"),
+        (exported("json", talk())[:-2], "pasted-cut", "does not end"),
+        (exported("json", talk())[:3000], "pasted-damaged", "damaged"),
+        (exported("ek", talk())[:-20], "pasted-damaged", "damaged"),
+        ('[{"_index": ' + "[" * 100_000, "pasted-damaged", "damaged"),
+        (exported("V", talk()).replace("0010  ", "0020  "), "pasted-damaged", "offset"),
+        (exported("fields", talk()) + "1\t2\n", "pasted-damaged", "2 columns"),
+        ("1\t10.0.0.1\t" + "ab" * 30 + "\n2\t10.0.0.2\t" + "cd" * 20 + "\n", "pasted-several", "header=y"),
+        ("tcp.srcport,tcp.payload\n4,abab\n5,cdcd\n", "pasted-several", "addresses"),
+        ('<?xml version="1.0"?>\n<psml version="0">\n</psml>\n', "pasted-cut", "-x"),
+        ("    1   0.000000  10.0.0.1 → 10.0.0.2    TCP 58 40000 → 1080 [SYN] Seq=0\n", "pasted-cut", "-x"),
+        ("22:13:20.000000 IP 10.0.0.1.40000 > 10.0.0.2.1080: Flags [S], seq 1000\n", "pasted-cut", "-x"),
+        (
+            "Frame 1: 9 bytes on wire (72 bits), 9 bytes captured (72 bits)\nData (2 bytes)\n0000  61 62\n",
+            "pasted-cut",
+            "-x",
+        ),
+        ("ab" * 300 + "\n" + "cd" * 40 + "\n" + "ef" * 20 + "\n", "pasted-several", "payload"),
+    ],
+)
+def test_exports_without_bytes_or_damaged_are_refused(text: str, code: str, said: str) -> None:
+    with pytest.raises(PastedError) as caught:
+        pasted(text)
+    assert caught.value.code == code
+    assert said in caught.value.text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ip.src": "no address"},
+        {"ip.dst": "2001:db8::1"},
+        {"tcp.srcport": "65536"},
+        {"tcp.srcport": "http"},
+        {"tcp.payload": "zz"},
+        {"tcp.flags": "SYN"},
+        {"tcp.len": "1" * 400},
+        {"frame.protocols": "eth:ethertype:ip:icmp:ip:tcp"},
+        {"frame.time_epoch": "yesterday"},
+        {"frame.time_epoch": "9" * 50},
+        {"frame.time_epoch": "2023-11-14T22:13:20.000000000Z"},
+    ],
+)
+def test_odd_fields_of_exports(changes: dict[str, str]) -> None:
+    """Packets that cannot be made are left out."""
+    frames = talk()
+    told = [fields_of(frame, index) for index, frame in enumerate(frames)]
+    told[3] |= changes
+    text = json.dumps([{"_index": "x", "_source": {"layers": layers_of(said, False)}} for said in told])
+    (flow,) = flows([pasted(text).data])
+    assert flow.directions[1].data == b"answer"
+    assert flow.directions[0].data in (b"", bytes(range(100)))
+
+
+def test_one_payload_alone_is_the_bytes() -> None:
+    text = '[{"_index": "x", "_source": {"layers": {"tcp.payload": ["0102"]}}}]'
+    assert pasted(text).data == b"\1\2"

@@ -18,8 +18,9 @@ than one byte whose order nothing tells are refused.
 from collections.abc import Callable
 from typing import Final
 
-from .column import read_block_and_text, read_text_column
-from .literals import (
+from wirelens.codecs.captures.pasted.column import read_block_and_text, read_text_column
+from wirelens.codecs.captures.pasted.exports import read_export, refuse_listing
+from wirelens.codecs.captures.pasted.literals import (
     read_array,
     read_bare_escapes,
     read_inspected,
@@ -29,7 +30,7 @@ from .literals import (
     read_strings,
     read_yaml,
 )
-from .plain import (
+from wirelens.codecs.captures.pasted.plain import (
     quick_hex,
     read_base32,
     read_base64,
@@ -42,8 +43,8 @@ from .plain import (
     read_quoted_printable,
     read_uuencode,
 )
-from .rows import PACKETS, iter_forms, read_rows
-from .source import Pasted, PastedError, Source, source_of, text_of
+from wirelens.codecs.captures.pasted.rows import PACKETS, iter_forms, read_rows
+from wirelens.codecs.captures.pasted.source import Pasted, PastedError, Source, source_of, text_of
 
 __all__ = ["FORMS", "PACKETS", "Pasted", "PastedError", "pasted"]
 
@@ -78,7 +79,9 @@ _Reader = Callable[[Source], Pasted | None]
 
 _READERS: Final[tuple[_Reader, ...]] = (
     read_uuencode,
+    read_export,
     read_rows,
+    refuse_listing,
     read_yaml,
     read_inspected,
     read_shell,
@@ -114,7 +117,7 @@ _FORCED: Final[dict[str, _Reader]] = {
     "decimal": lambda source: read_decimal(source, forced=True),
     "dump": lambda source: read_rows(source, "dump"),
     "dump-le": lambda source: read_rows(source, "dump-le"),
-    PACKETS: lambda source: read_rows(source, PACKETS),
+    PACKETS: lambda source: read_export(source) or read_rows(source, PACKETS),
     "client": lambda source: read_rows(source, "client"),
     "server": lambda source: read_rows(source, "server"),
     "text-column": lambda source: read_text_column(source) or read_block_and_text(source),

@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from .cutting import PartReader
-from .plain import ambiguous
-from .source import LIMIT, PastedError
+from wirelens.codecs.captures.pasted.cutting import PartReader
+from wirelens.codecs.captures.pasted.plain import ambiguous
+from wirelens.codecs.captures.pasted.source import LIMIT, PastedError
 
 _NAMED: Final = {
     **{

@@ -8,12 +8,20 @@ of each row but the last, and where a text column stands it must agree with the 
 
 import re
 
-from .cells import Cells
-from .column import is_blank, text_fits
-from .cutting import ELLIPSIS, Part, PartReader, Row
-from .plain import ambiguous
-from .source import LIMIT, PastedError, Source
-from .words import NUMBERS, Kind, hex_kind, octets_of, values_fit, words_for, words_of
+from wirelens.codecs.captures.pasted.cells import Cells
+from wirelens.codecs.captures.pasted.column import is_blank, text_fits
+from wirelens.codecs.captures.pasted.cutting import ELLIPSIS, Part, PartReader, Row
+from wirelens.codecs.captures.pasted.plain import ambiguous
+from wirelens.codecs.captures.pasted.source import LIMIT, PastedError, Source
+from wirelens.codecs.captures.pasted.words import (
+    NUMBERS,
+    Kind,
+    hex_kind,
+    octets_of,
+    values_fit,
+    words_for,
+    words_of,
+)
 
 
 class Dump(PartReader):

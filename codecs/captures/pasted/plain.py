@@ -9,7 +9,7 @@ import re
 import urllib.parse
 from typing import Final
 
-from .source import Pasted, PastedError, Source
+from wirelens.codecs.captures.pasted.source import Pasted, PastedError, Source
 
 _HEX_PAIRS: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]{2}\s++)*+(?:[0-9A-Fa-f]{2})?")
 _HEX_RUNS: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]++\s*+)*+")
@@ -191,6 +191,9 @@ def _many(
             return None  # years, ports and other numbers
     if one_a_line and not uniform and len(words) > 2 and usual >= 16:
         row = next(index for index, word in enumerate(words) if len(word) != usual)
+        if 2 * sum(1 for word in words if len(word) == usual) <= len(words):
+            said = f"{len(words)} lines of hex of different lengths: if each is a payload, paste one"
+            raise source.error("pasted-several", _find(text, words[row]), said)
         raise source.error(
             "pasted-damaged",
             _find(text, words[row]),

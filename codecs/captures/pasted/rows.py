@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from .cutting import Part, split_parts
-from .dump import Dump
-from .packets import capture_of, is_no_frame, time_of
-from .source import Pasted, Source
+from wirelens.codecs.captures.pasted.cutting import Part, split_parts
+from wirelens.codecs.captures.pasted.dump import Dump
+from wirelens.codecs.captures.pasted.packets import capture_of, is_no_frame, time_of
+from wirelens.codecs.captures.pasted.source import Pasted, Source
 
 PACKETS: Final = "packets"
 """The form of a text that is read as a capture: its bytes are a pcap file."""
@@ -70,7 +70,7 @@ def iter_forms() -> Iterator[tuple[str, str]]:
     """Names of the forms of this module, each with one line of help."""
     yield "dump", "rows of offset and words, as xxd, hexdump, od, tcpdump, Wireshark and debuggers print"
     yield "dump-le", "the same, words being little-endian numbers"
-    yield PACKETS, "dumps of several packets, as tcpdump -x and tshark -x print: read as a capture"
+    yield PACKETS, "packets as tcpdump -x and tshark -x print, or as TShark exports them: read as a capture"
     yield "client", "a dump of both directions: the side without indent, or sent"
     yield "server", "a dump of both directions: the indented side, or received"
     yield "text-column", "hex without offsets, the same bytes as text beside or behind it"
