@@ -1,6 +1,6 @@
 """Rows between reading and decoding: packets of one flow, many in a row, so that Spark moves few large rows.
 
-A row's `data` is a run of segments in the order of the capture. The rows of a flow, sorted by ORDER, give
+A row's `data` is a bundle of segments in the order of the capture. The rows of a flow, sorted by ORDER, give
 its segments in the order of the merged captures; rows of captures that overlap in time are interleaved
 segment by segment.
 """
@@ -31,13 +31,9 @@ TASK_BYTES = 1 << 25
 """A reading task holds about so many bytes before it gives out rows of all its flows."""
 
 _FILE = struct.Struct(">Q")
-_HEADER = struct.Struct("<IIIHIqqqq")
-_COUNT = struct.Struct("<H")
-_FORWARD = 0x100
-_FRAGMENTS = 0x200
 
-Ordered = tuple[int, int, Segment]
-"""A segment behind what it is sorted by: running time, packet."""
+Run = tuple[list[tuple[int, int]], list[Segment]]
+"""Segments, and the running time and packet of each, by which they are sorted."""
 
 
 class Row(NamedTuple):
@@ -66,130 +62,32 @@ def bucket_of(key: bytes, buckets: int) -> int:
     return zlib.crc32(key) % buckets
 
 
-class Packer:
-    """Segments in, rows out."""
+def in_order(rows: Iterable[tuple[int, int, Run]]) -> Iterator[list[Segment]]:
+    """The segments of a flow's rows (time, packet, run), which come sorted by their first segment.
 
-    def __init__(self, buckets: int, file: int, separate: bool) -> None:
-        self._buckets = buckets
-        self._file = file
-        self._separate = separate
-        self._open: dict[bytes, tuple[int, int, bytearray]] = {}
-        self._bytes = 0
-
-    def add(self, segment: Segment, time: int, rows: list[Row]) -> None:
-        """Take the next segment of the file; `time` is the running time at its packet."""
-        key = segment.key
-        one = self._open.get(key)
-        if one is None:
-            one = self._open[key] = (time, segment.packet, bytearray())
-        data = one[2]
-        before = len(data)
-        flags = segment.flags
-        if segment.forward:
-            flags |= _FORWARD
-        payload = segment.payload
-        if segment.fragments:
-            flags |= _FRAGMENTS
-        data += _HEADER.pack(
-            len(payload),
-            segment.sequence,
-            segment.acknowledgement,
-            flags,
-            segment.missing,
-            segment.time_us,
-            time,
-            segment.packet,
-            segment.file_offset,
-        )
-        if segment.fragments:
-            data += _COUNT.pack(len(segment.fragments))
-            data += struct.pack(f"<{len(segment.fragments)}q", *segment.fragments)
-        data += payload
-        self._bytes += len(data) - before
-        if len(data) >= CHUNK_BYTES:
-            del self._open[key]
-            self._bytes -= len(data)
-            rows.append(self._row(key, *one))
-        if self._bytes >= TASK_BYTES:
-            self.flush(rows)
-
-    def flush(self, rows: list[Row]) -> None:
-        """Give out all that is there."""
-        for key, (time, packet, data) in self._open.items():
-            rows.append(self._row(key, time, packet, data))
-        self._open = {}
-        self._bytes = 0
-
-    def _row(self, key: bytes, time: int, packet: int, data: bytearray) -> Row:
-        key = row_key(key, self._file, self._separate)
-        return Row(bucket_of(key, self._buckets), CHUNK, key, time, packet, bytes(data))
-
-
-def unpack(key: bytes, data: bytes) -> list[Ordered]:
-    """The segments of a row."""
-    found: list[Ordered] = []
-    position, size = 0, len(data)
-    header, length_of = _HEADER.unpack_from, _HEADER.size
-    while position < size:
-        length, sequence, acknowledgement, flags, missing, time_us, time, packet, offset = header(
-            data, position
-        )
-        position += length_of
-        fragments: tuple[int, ...] = ()
-        if flags & _FRAGMENTS:
-            (count,) = _COUNT.unpack_from(data, position)
-            fragments = struct.unpack_from(f"<{count}q", data, position + _COUNT.size)
-            position += _COUNT.size + 8 * count
-        found.append(
-            (
-                time,
-                packet,
-                Segment(
-                    key,
-                    flags & _FORWARD != 0,
-                    sequence,
-                    acknowledgement,
-                    flags & 0xFF,
-                    data[position : position + length],
-                    missing,
-                    time_us,
-                    packet,
-                    offset,
-                    fragments,
-                ),
-            )
-        )
-        position += length
-    return found
-
-
-def in_order(rows: Iterable[tuple[int, int, list[Ordered]]]) -> Iterator[Segment]:
-    """The segments of a flow's rows (time, packet, segments), which come sorted by their first segment.
-
-    Holds one row, and as many more as overlap in time.
+    Those of one list are of one row. Holds one row, and as many more as overlap in time.
     """
-    heap: list[tuple[int, int, int, list[Ordered], int]] = []
-    for turn, (time, packet, segments) in enumerate(rows):
+    heap: list[tuple[int, int, int, Run, int]] = []
+    for turn, (time, packet, run) in enumerate(rows):
         # What lies before the new row's first segment can go.
         while heap and heap[0][:2] < (time, packet):
-            yield from _take(heap, (time, packet))
-        heapq.heappush(heap, (time, packet, turn, segments, 0))
+            yield _take(heap, (time, packet))
+        heapq.heappush(heap, (time, packet, turn, run, 0))
     while heap:
-        yield from _take(heap, None)
+        yield _take(heap, None)
 
 
-def _take(
-    heap: list[tuple[int, int, int, list[Ordered], int]], limit: tuple[int, int] | None
-) -> Iterator[Segment]:
+def _take(heap: list[tuple[int, int, int, Run, int]], limit: tuple[int, int] | None) -> list[Segment]:
     """Segments of the first row, up to the next row's or the limit."""
-    _, _, turn, segments, at = heapq.heappop(heap)
+    _, _, turn, run, at = heapq.heappop(heap)
     if heap and (limit is None or heap[0][:2] < limit):
         limit = heap[0][:2]
-    size = len(segments)
-    while at < size:
-        time, packet, segment = segments[at]
-        if limit is not None and (time, packet) >= limit:
-            heapq.heappush(heap, (time, packet, turn, segments, at))
-            return
-        yield segment
-        at += 1
+    keys, segments = run
+    if limit is None:
+        return segments[at:] if at else segments
+    stop = at + 1
+    while stop < len(keys) and keys[stop] < limit:
+        stop += 1
+    if stop < len(keys):
+        heapq.heappush(heap, (*keys[stop], turn, run, stop))
+    return segments[at:stop]

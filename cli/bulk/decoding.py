@@ -25,12 +25,11 @@ from wirelens.cli.bulk.chunks import (
     NUMBER_MASK,
     RANGE,
     STATE_TIME,
-    Ordered,
     Row,
+    Run,
     bucket_of,
     flow_key,
     in_order,
-    unpack,
 )
 from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.plan import Range, load_range
@@ -46,6 +45,7 @@ from wirelens.codecs.captures import (
     PacketReader,
     Piece,
     Segment,
+    unbundle,
 )
 from wirelens.codecs.captures.streams import OVER_TIME_US
 from wirelens.codecs.conversations import Conversations, Said
@@ -188,19 +188,19 @@ class Bucket:
 
     def run(self, rows: Iterable[Row], late: list[Late]) -> None:
         """Work through the bucket's rows; `late` are segments that came of left-over fragments."""
-        waiting: dict[bytes, list[tuple[int, int, list[Ordered]]]] = {}
+        waiting: dict[bytes, list[tuple[int, int, Run]]] = {}
         for time, key, segment in late:
             packet = segment.packet
             # RAW counts what the reading tasks gave.
             self.account.counts(packet >> FILE_SHIFT)[RAW] -= len(segment.payload)
-            waiting.setdefault(key, []).append((time, packet, [(time, packet, segment)]))
+            waiting.setdefault(key, []).append((time, packet, ([(time, packet)], [segment])))
         for (kind, key), group in groupby(rows, key=lambda row: (row.kind, row.key)):
             if kind == CHUNK:
                 whole = iter(group)
                 first = next(whole)
                 state = first.data if first.time == STATE_TIME else b""
                 rest = whole if state else chain((first,), whole)
-                chunks = ((row.time, row.packet, unpack(flow_key(key), row.data)) for row in rest)
+                chunks = ((row.time, row.packet, unbundle(flow_key(key), row.data)) for row in rest)
                 more = sorted(waiting.pop(key, ()), key=_first)
                 self._flow(key, state, heapq.merge(chunks, more, key=_first) if more else chunks)
             elif kind == FILE:
@@ -211,13 +211,13 @@ class Bucket:
         for key, more in waiting.items():
             self._flow(key, b"", sorted(more, key=_first))
 
-    def _flow(self, key: bytes, state: bytes, chunks: Iterable[tuple[int, int, list[Ordered]]]) -> None:
+    def _flow(self, key: bytes, state: bytes, chunks: Iterable[tuple[int, int, Run]]) -> None:
         """All connections of one pair of endpoints, from where an earlier run left them."""
         pair = Endpoints(self.config.protocol, self.account, self.maker)
         if state:
             pair.load(state)
-        for segment in in_order(chunks):
-            pair.add(segment)
+        for segments in in_order(chunks):
+            pair.add(segments)
         if not self.config.final and pair.goes_on(self.config.horizon):
             data = pair.keep()
             self.tables.add("pending", "", (key, data), len(data))
@@ -284,15 +284,13 @@ class Endpoints:
         for size, packet in chain(waiting, self._maker.load(streams, flows)):
             self._account.counts(packet >> FILE_SHIFT)[CARRIED] += size
 
-    def add(self, segment: Segment) -> None:
-        """Take the next segment."""
-        self._maker.packet = segment.packet
+    def add(self, segments: list[Segment]) -> None:
+        """Take the next segments, which are of one file."""
         pieces: list[Piece] = []
         assembler = self._assembler
-        assembler.extend(segment, pieces)
-        size = len(segment.payload)
+        size = assembler.extend_all(segments, pieces)
         if size:
-            file = segment.packet >> FILE_SHIFT
+            file = segments[0].packet >> FILE_SHIFT
             counts = self._account.counts(file)
             counts[RAW] += size
             payload = assembler.payload
@@ -435,8 +433,6 @@ def decode_capture(
 
     def take(pieces: Iterable[Piece]) -> None:
         for piece in pieces:
-            if piece.packets:
-                maker.packet = piece.packets[-1]
             maker.piece(piece)
             for each in conversations.feed(piece):
                 maker.said(each)
@@ -476,7 +472,7 @@ def decode_capture(
     yield None
 
 
-def _first(row: tuple[int, int, list[Ordered]]) -> tuple[int, int]:
+def _first(row: tuple[int, int, Run]) -> tuple[int, int]:
     return row[:2]
 
 
@@ -540,7 +536,6 @@ class RowMaker:
     """Records in, rows of the tables out, each byte counted for its file."""
 
     def __init__(self, quarantine: str, account: Account, tables: Any, names: Mapping[int, str]) -> None:
-        self.packet = 0  # the one that is being worked on
         self._quarantine = quarantine
         self._account = account
         self._tables = tables
@@ -550,15 +545,16 @@ class RowMaker:
 
     def piece(self, piece: Piece) -> None:
         """Remember where bytes came from; a connection is named after the packet that first gave some."""
+        if not piece.data:
+            return
         flow = piece.flow
         key = (flow.number, piece.direction)
         stream = self._streams.get(key)
         if stream is None:
-            connection = self._connections.setdefault(flow.number, self.packet)
+            connection = self._connections.setdefault(flow.number, piece.packets[-1])
             stream = self._streams[key] = _Stream(flow, piece.direction, connection)
-        if piece.data:
-            end = piece.offset + len(piece.data)
-            stream.origins.append((piece.offset, end, piece.packets[-1], piece.time_us))
+        end = piece.offset + len(piece.data)
+        stream.origins.append((piece.offset, end, piece.packets[-1], piece.time_us))
 
     def said(self, said: Said) -> None:
         """A record of a conversation."""
@@ -640,10 +636,15 @@ class RowMaker:
         for size, before, _, _ in origins[:-1]:
             account.counts(before)[what] += size
         source = self._source(stream, record.offset, length, packet, time)
-        notes = [{"code": n.code, "offset": n.offset, "text": clean(n.text)} for n in record.notes] or None
+        said_notes = record.notes
+        notes = None
+        if said_notes:
+            notes = [{"code": n.code, "offset": n.offset, "text": clean(n.text)} for n in said_notes]
         if error is None:
             message = document(record)
-            summary = clean(record.summary)
+            summary = record.summary
+            if not summary.isascii():
+                summary = clean(summary)
             pair = latency = None
             if said is not None and said.pair:
                 pair = f"{stream.connection}.{said.pair.rpartition('.')[2]}"
@@ -654,7 +655,9 @@ class RowMaker:
             row = (*source, clean(record.kind), summary, pair, latency, message, damaged, notes)
             self._tables.add("messages", codec.name, row, len(message) + len(summary) + 128)
             counts[MESSAGES] += 1
-            counted = account.protocols.setdefault(codec.name, [0, 0])
+            counted = account.protocols.get(codec.name)
+            if counted is None:
+                counted = account.protocols[codec.name] = [0, 0]
             counted[0] += 1
             counted[1] += length
             if damaged:

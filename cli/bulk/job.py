@@ -235,8 +235,10 @@ class Job:
             folder.make(self.run.path, "fragments")
             folder.write(plain_json.dumps((0, self.fragments)), self.run.path, "fragments", f"{0:012d}.json")
         size = sum(each.length for each in self.ranges)
-        # Some for each core even where there is little, yet no crumbs.
-        buckets = max(size // BUCKET_BYTES, min(2 * parallel, size // (BUCKET_BYTES // 16)))
+        # Some for each core even where there is little, yet no crumbs; and all cores end together.
+        buckets = max(size // BUCKET_BYTES, min(3 * parallel, size // (BUCKET_BYTES // 16)))
+        if buckets > parallel:
+            buckets += -buckets % parallel
         buckets = max(1, min(MOST_BUCKETS, buckets))
         names = [(each.number, each.name) for each in self.inputs]
         old = {number for number, entry in self.kept.items() if entry["pending"]}

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from wirelens.cli.bulk import plain_json
 from wirelens.cli.bulk.chunks import (
     CHUNK,
+    CHUNK_BYTES,
     FILE,
     FILE_SHIFT,
     MARK,
     NUMBER_MASK,
     RANGE,
     STATE_TIME,
-    Packer,
+    TASK_BYTES,
     Row,
     bucket_of,
     row_key,
@@ -20,6 +21,7 @@ from wirelens.cli.bulk.chunks import (
 from wirelens.cli.bulk.files import Folder, Readers, below
 from wirelens.cli.bulk.plan import Range
 from wirelens.codecs.captures import (
+    Bundler,
     Dissector,
     FragmentRow,
     Packet,
@@ -27,6 +29,7 @@ from wirelens.codecs.captures import (
     Segment,
     range_reader,
 )
+from wirelens.codecs.captures.bundles import Bundle
 
 BATCH_BYTES = 1 << 23
 """Rows are given out in batches of about so many bytes."""
@@ -84,17 +87,13 @@ def _read_capture(
 ) -> Iterator[Row]:
     """The rows of a capture's range, and one that says what was read."""
     reader = range_reader(each.state, each.offset)
-    dissector = Dissector()
-    packer = Packer(buckets, each.file, separate)
-    shift = each.file << FILE_SHIFT
-    time, raw, packet_count, first_us, last_us = each.time, 0, 0, -1, -1
+    bundler = Bundler(CHUNK_BYTES, TASK_BYTES, each.time, each.file << FILE_SHIFT)
     broken: list[Fault] = []
-    rows: list[Row] = []
 
-    def take(segment: Segment) -> None:
-        nonlocal raw
-        raw += len(segment.payload)
-        packer.add(segment, time, rows)
+    def row(bundle: Bundle) -> Row:
+        key, time, packet, data = bundle
+        key = row_key(key, each.file, separate)
+        return Row(bucket_of(key, buckets), CHUNK, key, time, packet, data)
 
     def batches() -> Iterator[list[Packet]]:
         try:
@@ -106,28 +105,12 @@ def _read_capture(
             yield reader.close()
 
     for packets in batches():
-        packet_count += len(packets)
-        for packet in packets:
-            packet.number |= shift
-            if packet.time_us > time:
-                time = packet.time_us
-            if first_us < 0:
-                first_us = packet.time_us
-            last_us = max(last_us, packet.time_us)
-            segment = dissector.dissect(packet)
-            if dissector.given_up:
-                for late in dissector.given_up:
-                    take(late)
-                dissector.given_up = []
-            if segment is not None:
-                take(segment)
-        yield from rows
-        rows.clear()
-    packer.flush(rows)
-    yield from rows
+        yield from map(row, bundler.feed(packets))
+    yield from map(row, bundler.flush())
+    dissector = bundler.dissector
     waiting = dissector.state()
     if waiting:
-        write_fragments(side, each.place, time, waiting)
+        write_fragments(side, each.place, bundler.time, waiting)
     notes = capture_notes(reader, dissector)
     if not broken and reader.bytes_fed != each.length:
         less = each.length - reader.bytes_fed
@@ -139,11 +122,11 @@ def _read_capture(
         "read": reader.bytes_read if reader.compressed else reader.position - each.offset,
         "end": reader.position,
         "state": reader.state() if reader.splittable else None,
-        "time": time,
-        "raw": raw,
-        "packets": packet_count,
-        "first_us": first_us,
-        "last_us": last_us,
+        "time": bundler.time,
+        "raw": bundler.payload,
+        "packets": bundler.packets,
+        "first_us": bundler.first_us,
+        "last_us": bundler.last_us,
         "container": reader.container,
         "compressed": reader.compressed,
         "ignored": dissector.ignored,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from wirelens.cli.bulk.files import Folder
@@ -292,6 +293,12 @@ def arrow_array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Values of a column for Arrow; text may come as the bytes of its UTF-8, which spares a detour."""
     import pyarrow as pa
 
-    if pa.types.is_string(kind) and isinstance(next(filter(None, column), None), bytes):
-        return pa.array(column, type=pa.binary()).view(kind)
+    binary = pa.types.is_binary(kind) or pa.types.is_string(kind)
+    if binary and isinstance(next(filter(None, column), None), bytes):
+        if None in column:
+            return pa.array(column, type=pa.binary()).view(kind)
+        # One copy, where a builder would grow its own again and again.
+        ends = pa.array(accumulate(map(len, column), initial=0), type=pa.int32(), size=len(column) + 1)
+        buffers = [None, ends.buffers()[1], pa.py_buffer(b"".join(column))]
+        return pa.Array.from_buffers(kind, len(column), buffers)
     return pa.array(column, type=kind)

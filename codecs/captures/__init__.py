@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from wirelens.codecs.captures.bundles import Bundler, unbundle
     from wirelens.codecs.captures.containers import (
         READABLE,
         SNIFF_LENGTH,
@@ -31,6 +32,7 @@ __all__ = [
     "SNIFF_LENGTH",
     "UNSUPPORTED",
     "Assembler",
+    "Bundler",
     "Direction",
     "Dissector",
     "Flow",
@@ -48,6 +50,7 @@ __all__ = [
     "read_packets",
     "sniff",
     "split",
+    "unbundle",
 ]
 
 _HOMES: Final[dict[str, str]] = {
@@ -56,6 +59,7 @@ _HOMES: Final[dict[str, str]] = {
     "SNIFF_LENGTH": "containers",
     "UNSUPPORTED": "containers",
     "Assembler": "streams",
+    "Bundler": "bundles",
     "Direction": "streams",
     "Dissector": "packets",
     "Flow": "streams",
@@ -73,6 +77,7 @@ _HOMES: Final[dict[str, str]] = {
     "read_packets": "containers",
     "sniff": "containers",
     "split": "containers",
+    "unbundle": "bundles",
 }
 
 

@@ -346,6 +346,14 @@ class Assembler:
             conversation = self._open(segment, pieces)
         self._segment(conversation, segment, pieces)
 
+    def extend_all(self, segments: list[Segment], pieces: list[Piece]) -> int:
+        """As `extend` for each; how many bytes of payload these segments have."""
+        size: i64 = 0
+        for segment in segments:
+            size += len(segment.payload)
+            self.extend(segment, pieces)
+        return int(size)
+
     def close(self) -> list[Piece]:
         """The end of the capture: what waits is given out with its gaps, every stream ends."""
         pieces: list[Piece] = []

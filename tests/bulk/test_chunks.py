@@ -3,9 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wirelens.cli.bulk import chunks, plain_json
-from wirelens.cli.bulk.chunks import Packer, Row, in_order, unpack
-from wirelens.codecs.captures import Segment
+from wirelens.cli.bulk import plain_json
+from wirelens.cli.bulk.chunks import in_order
+from wirelens.codecs.captures import Bundler, Segment, unbundle
+from wirelens.codecs.captures.bundles import Bundle
 
 words = st.integers(0, (1 << 32) - 1)
 longs = st.integers(-(1 << 62), (1 << 62) - 1)
@@ -29,28 +30,26 @@ segments = st.builds(
 def test_segments_come_back_in_the_order_of_time_and_packet(
     given_segments: list[tuple[Segment, int]], limit: int
 ) -> None:
-    rows: list[Row] = []
-    before = chunks.CHUNK_BYTES, chunks.TASK_BYTES
-    chunks.CHUNK_BYTES, chunks.TASK_BYTES = limit, 4 * limit
-    try:
-        packers = [Packer(3, file, False) for file in (0, 1)]
-        times = [0, 0]
-        expected: dict[bytes, list[tuple[int, int, tuple[object, ...]]]] = {}
-        for place, (segment, step) in enumerate(given_segments):
-            which = place % 2  # two captures of the same time
-            times[which] += step
-            segment.packet = which << 40 | place
-            expected.setdefault(segment.key, []).append((times[which], segment.packet, segment.row()))
-            packers[which].add(segment, times[which], rows)
-        for packer in packers:
-            packer.flush(rows)
-    finally:
-        chunks.CHUNK_BYTES, chunks.TASK_BYTES = before
+    bundlers = [Bundler(limit, 4 * limit, 0, 0) for _ in range(2)]  # two captures of the same time
+    bundles: list[Bundle] = []
+    times = [0, 0]
+    expected: dict[bytes, list[tuple[int, int, tuple[object, ...]]]] = {}
+    for place, (segment, step) in enumerate(given_segments):
+        which = place % 2
+        times[which] += step
+        segment.packet = which << 40 | place
+        expected.setdefault(segment.key, []).append((times[which], segment.packet, segment.row()))
+        bundlers[which].time = times[which]
+        bundlers[which].add(segment, bundles)
+    for bundler in bundlers:
+        bundles += bundler.flush()
+    assert sum(bundler.payload for bundler in bundlers) == sum(len(one.payload) for one, _ in given_segments)
     found: dict[bytes, list[tuple[object, ...]]] = {}
-    for key in {row.key for row in rows}:
-        mine = sorted((row for row in rows if row.key == key), key=lambda row: (row.time, row.packet))
-        unpacked = ((row.time, row.packet, unpack(key, row.data)) for row in mine)
-        found[key] = [segment.row() for segment in in_order(unpacked)]
+    for key in {bundle[0] for bundle in bundles}:
+        mine = sorted((bundle for bundle in bundles if bundle[0] == key), key=lambda bundle: bundle[1:3])
+        runs = list(in_order((time, packet, unbundle(key, data)) for _, time, packet, data in mine))
+        assert all(len({one.packet >> 40 for one in run}) == 1 for run in runs)
+        found[key] = [segment.row() for run in runs for segment in run]
     assert found == {key: [row for _, _, row in sorted(each)] for key, each in expected.items()}
 
 

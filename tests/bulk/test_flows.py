@@ -6,7 +6,7 @@ import pytest
 from inprocess import contents, run, sums_agree, table
 from made import capture, frames, rotated
 
-from wirelens.cli.bulk import chunks, plan, reading
+from wirelens.cli.bulk import plan, reading
 from wirelens.cli.bulk.files import find
 from wirelens.cli.bulk.plan import cut, look
 from wirelens.codecs.captures import Reader
@@ -34,8 +34,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "SPLIT_BYTES", 20_000)
     monkeypatch.setattr(plan, "PACK_BYTES", 1)
     monkeypatch.setattr("wirelens.cli.bulk.files.CHUNK", 5_000)
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", 2_000)
-    monkeypatch.setattr(chunks, "TASK_BYTES", 30_000)
+    monkeypatch.setattr(reading, "CHUNK_BYTES", 2_000)
+    monkeypatch.setattr(reading, "TASK_BYTES", 30_000)
     monkeypatch.setattr(reading, "BATCH_BYTES", 10_000)
     monkeypatch.setattr("wirelens.cli.bulk.job.BUCKET_BYTES", 50_000)
 

@@ -18,6 +18,7 @@ from wirelens.cli.bulk import table as tables
 from wirelens.cli.bulk.files import Folder
 from wirelens.cli.bulk.job import Job, Order
 from wirelens.cli.bulk.ledger import NotAllowedError
+from wirelens.codecs.captures import unbundle
 
 
 class KilledError(BaseException):
@@ -217,11 +218,15 @@ def test_an_account_that_is_lost_or_doubled_fails_the_run(
 
 
 def test_lost_rows_fail_the_run(sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wirelens.cli.bulk import chunks, decoding
+    from wirelens.cli.bulk import decoding
+    from wirelens.cli.bulk.chunks import Run
     from wirelens.cli.bulk.job import UnbalancedError
 
-    whole = chunks.unpack
-    monkeypatch.setattr(decoding, "unpack", lambda key, data: whole(key, data)[1:])
+    def spoiled(key: bytes, data: bytes) -> Run:
+        keys, segments = unbundle(key, data)
+        return keys[1:], segments[1:]
+
+    monkeypatch.setattr(decoding, "unbundle", spoiled)
     with pytest.raises(UnbalancedError, match="bytes of segments"):
         run(sources, tmp_path / "out")
 

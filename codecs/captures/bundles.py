@@ -1,0 +1,173 @@
+"""Segments of a flow in bundles of bytes, so that processes hand each other few large pieces; and back.
+
+A bundle is a run of segments in the order of the capture, each seven little-endian words of 64 bits
+(payload's length and sequence; flags and acknowledgement; missing; time; running time; packet; file offset),
+the numbers of its packets if there were several, and its payload.
+"""
+
+from typing import Final
+
+from librt.strings import BytesWriter, read_i64_le, write_i64_le
+from mypy_extensions import i64
+
+from wirelens.codecs.captures.packets import Dissector, Segment
+from wirelens.codecs.captures.pcap import Packet
+
+Bundle = tuple[bytes, int, int, bytes]
+"""A flow's key, the running time and the packet of the first segment, the segments."""
+
+_WORDS: Final = 56
+_FORWARD: Final = 0x100
+_FRAGMENTS: Final = 0x200
+_LOW: Final = 0xFFFFFFFF
+
+
+class _Open:
+    """A bundle that is not full."""
+
+    def __init__(self, time: i64, packet: i64) -> None:
+        self.time: i64 = time
+        self.packet: i64 = packet
+        self.size: i64 = 0
+        self.out: BytesWriter = BytesWriter()
+
+
+class Bundler:
+    """Packets of a capture in, bundles out.
+
+    A bundle is given out at `bundle_bytes`, and all of them when they hold `all_bytes` together. The bits of
+    `file_bits` are put into the packets' numbers. time: the latest of a packet so far, in microseconds.
+    payload: bytes of all segments. first_us, last_us: the first and the latest time of a packet given here,
+    or -1.
+    """
+
+    def __init__(self, bundle_bytes: i64, all_bytes: i64, time: i64, file_bits: i64) -> None:
+        self.dissector: Final = Dissector()
+        self.time: i64 = time
+        self.payload: i64 = 0
+        self.packets: i64 = 0
+        self.first_us: i64 = -1
+        self.last_us: i64 = -1
+        self._file_bits: i64 = file_bits
+        self._bundle_bytes: i64 = bundle_bytes
+        self._all_bytes: i64 = all_bytes
+        self._open: dict[bytes, _Open] = {}
+        self._held: i64 = 0
+
+    def feed(self, packets: list[Packet]) -> list[Bundle]:
+        """The bundles that these packets make full."""
+        bundles: list[Bundle] = []
+        dissector = self.dissector
+        self.packets += len(packets)
+        for packet in packets:
+            packet.number |= self._file_bits
+            time_us = packet.time_us
+            if time_us > self.time:
+                self.time = time_us
+            if self.first_us < 0:
+                self.first_us = time_us
+            if time_us > self.last_us:
+                self.last_us = time_us
+            segment = dissector.dissect(packet)
+            if dissector.given_up:
+                for late in dissector.given_up:
+                    self.add(late, bundles)
+                dissector.given_up = []
+            if segment is not None:
+                self.add(segment, bundles)
+        return bundles
+
+    def add(self, segment: Segment, bundles: list[Bundle]) -> None:
+        """Take the next segment; what it makes full goes to `bundles`."""
+        key = segment.key
+        one = self._open.get(key)
+        if one is None:
+            one = _Open(self.time, segment.packet)
+            self._open[key] = one
+        out = one.out
+        payload = segment.payload
+        length: i64 = len(payload)
+        flags = segment.flags
+        if segment.forward:
+            flags |= _FORWARD
+        fragments = segment.fragments
+        count: i64 = len(fragments)
+        if count:
+            flags |= _FRAGMENTS
+        write_i64_le(out, length << 32 | segment.sequence)
+        write_i64_le(out, flags << 32 | segment.acknowledgement)
+        write_i64_le(out, segment.missing)
+        write_i64_le(out, segment.time_us)
+        write_i64_le(out, self.time)
+        write_i64_le(out, segment.packet)
+        write_i64_le(out, segment.file_offset)
+        size: i64 = _WORDS + length
+        if count:
+            write_i64_le(out, count)
+            for number in fragments:
+                write_i64_le(out, number)
+            size += 8 + 8 * count
+        out.write(payload)
+        one.size += size
+        self._held += size
+        self.payload += length
+        if one.size >= self._bundle_bytes:
+            del self._open[key]
+            self._held -= one.size
+            bundles.append((key, int(one.time), int(one.packet), out.getvalue()))
+        if self._held >= self._all_bytes:
+            bundles.extend(self.flush())
+
+    def flush(self) -> list[Bundle]:
+        """All that are not full."""
+        found = [(key, int(one.time), int(one.packet), one.out.getvalue()) for key, one in self._open.items()]
+        self._open = {}
+        self._held = 0
+        return found
+
+
+def unbundle(key: bytes, data: bytes) -> tuple[list[tuple[int, int]], list[Segment]]:
+    """The segments of a bundle, and the running time and packet of each."""
+    keys: list[tuple[int, int]] = []
+    segments: list[Segment] = []
+    position: i64 = 0
+    size: i64 = len(data)
+    while position < size:
+        first = read_i64_le(data, position)
+        second = read_i64_le(data, position + 8)
+        length: i64 = first >> 32
+        flags: i64 = second >> 32
+        time = read_i64_le(data, position + 32)
+        packet = read_i64_le(data, position + 40)
+        missing = read_i64_le(data, position + 16)
+        time_us = read_i64_le(data, position + 24)
+        file_offset = read_i64_le(data, position + 48)
+        position += _WORDS
+        fragments: tuple[int, ...] = ()
+        if flags & _FRAGMENTS:
+            count = read_i64_le(data, position)
+            position += 8
+            numbers: list[int] = []
+            for _ in range(count):
+                numbers.append(int(read_i64_le(data, position)))
+                position += 8
+            fragments = tuple(numbers)
+        payload = data[position : position + length]
+        position += length
+        keys.append((int(time), int(packet)))
+        segments.append(
+            Segment(
+                key,
+                flags & _FORWARD != 0,
+                first & _LOW,
+                second & _LOW,
+                flags & 0xFF,
+                payload,
+                missing,
+                time_us,
+                packet,
+                file_offset,
+                fragments,
+            )
+        )
+    return keys, segments
