@@ -32,15 +32,9 @@ Examples:
 @click.pass_context
 def command(
     ctx: click.Context,
-    paths: tuple[str, ...],
-    texts: tuple[str, ...],
-    form: str | None,
+    given: options.Given,
     kind: str | None,
-    target: str | None,
-    color: str,
-    width: int | None,
-    pager: bool,
-    verbose: bool,
+    written: options.Written,
 ) -> None:
     """Write the bytes that INPUT means, one input behind the other.
 
@@ -49,20 +43,18 @@ def command(
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
-    inputs = Inputs(paths, texts, form)
-    with Output(target, color, width, pager, False, inputs.paths) as output:
-        write(read(inputs, verbose), output, kind)
-        if inputs.failed:
-            ctx.exit(2)
+    inputs = Inputs(given, written.verbose)
+    with Output(written, inputs.paths) as output:
+        write(read(inputs), output, kind)
+        if inputs.failed or inputs.damaged:
+            ctx.exit(2 if inputs.failed else 1)
 
 
-def read(inputs: Inputs, verbose: bool) -> Iterator[bytes]:
+def read(inputs: Inputs) -> Iterator[bytes]:
     """The bytes of all inputs, in chunks."""
     from wirelens.cli.inputs import InputError
 
     for item in inputs:
-        if verbose:
-            click.echo(f"{item.name}: read as {item.form}", err=True)
         if item.capture:
             inputs.fail(
                 f"{item.name}: a capture; the bytes of a flow come from "
@@ -73,8 +65,6 @@ def read(inputs: Inputs, verbose: bool) -> Iterator[bytes]:
             yield from item.chunks
         except InputError as error:
             inputs.fail(str(error))
-        for note in item.notes:
-            inputs.fail(f"{item.name}: {note}")
 
 
 def write(chunks: Iterable[bytes], output: Output, kind: str | None) -> None:

@@ -58,20 +58,14 @@ Examples:
 @click.pass_context
 def command(
     ctx: click.Context,
-    paths: tuple[str, ...],
-    texts: tuple[str, ...],
-    form: str | None,
+    given: options.Given,
     protocol: str | None,
     flow: int | None,
     port: int | None,
     where: tuple[str, ...],
     style: str,
     plain: bool,
-    target: str | None,
-    color: str,
-    width: int | None,
-    pager: bool,
-    verbose: bool,
+    written: options.Written,
 ) -> None:
     """Show the messages in INPUT: files, folders of files, - for standard input, or text given with --hex.
 
@@ -81,16 +75,16 @@ def command(
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
-    inputs = Inputs(paths, texts, form)
+    inputs = Inputs(given, written.verbose)
     selection = None
     if where or flow is not None or port is not None:
         from wirelens.cli.select import Selection
 
         selection = Selection(flow, port, where)
-    with Output(target, color, width, pager, plain, inputs.paths) as output:
-        run = Run(inputs, output, protocol, selection, verbose)
+    with Output(written, inputs.paths, plain) as output:
+        run = Run(inputs, output, protocol, selection, written.verbose)
         draw(run.records(), output, style, plain)
-    ctx.exit(2 if inputs.failed else 1 if run.undecoded else 0)
+    ctx.exit(2 if inputs.failed else 1 if run.undecoded or inputs.damaged else 0)
 
 
 class Run:
@@ -105,13 +99,13 @@ class Run:
         self.selection = selection
         self.verbose = verbose
         self.undecoded = False
+        inputs.before_talk = output.flush
 
     def records(self) -> Iterator[Record]:
         """The records of all inputs, each when it is complete."""
         from wirelens.cli.inputs import InputError
 
         for item in self.inputs:
-            self.say_form(item)
             item.progress = not self.output.terminal
             if item.live:
                 self.output.live()
@@ -124,15 +118,6 @@ class Run:
                         yield record
             except InputError as error:
                 self.inputs.fail(str(error))
-            for note in item.notes:
-                self.undecoded = True
-                self.output.flush()
-                click.echo(f"{item.name}: {note}", err=True)
-
-    def say_form(self, item: Input) -> None:
-        if self.verbose:
-            packed = "gzipped " if item.gzipped else ""
-            click.echo(f"{item.name}: read as {packed}{item.form}", err=True)
 
     def plain(self, item: Input) -> Iterator[Record]:
         """The records of an input that is one stream of bytes."""

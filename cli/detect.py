@@ -46,30 +46,22 @@ that lands on a valid next header counts its bits. Exit status: 0 named, 1 unkno
 @click.pass_context
 def command(
     ctx: click.Context,
-    paths: tuple[str, ...],
-    texts: tuple[str, ...],
-    form: str | None,
+    given: options.Given,
     everything: bool,
     style: str,
-    target: str | None,
-    color: str,
-    width: int | None,
-    pager: bool,
-    verbose: bool,
+    written: options.Written,
 ) -> None:
     """Name the protocol that INPUT speaks, and say why: candidates with their evidence in bits."""
     from wirelens.cli.inputs import InputError, Inputs
     from wirelens.cli.output import Output
 
-    inputs = Inputs(paths, texts, form)
+    inputs = Inputs(given, written.verbose)
     unknown = False
     several = inputs.several
     found: list[Json] = []
-    with Output(target, color, width, pager, False, inputs.paths) as output:
+    with Output(written, inputs.paths) as output:
         first = True
         for item in inputs:
-            if verbose:
-                click.echo(f"{item.name}: read as {item.form}", err=True)
             named = False
             try:
                 for flow, detection, size in streams(item) if item.capture else [("", *examine(item))]:
@@ -96,7 +88,7 @@ def command(
 
             whole: Json = found if several else found[0] if found else None
             output.text("".join(indented(dumps(whole))) + "\n")
-    ctx.exit(2 if inputs.failed else 1 if unknown else 0)
+    ctx.exit(2 if inputs.failed else 1 if unknown or inputs.damaged else 0)
 
 
 def examine(item: Input) -> tuple[Detection, int]:

@@ -46,11 +46,7 @@ def command(
     protocol: str | None,
     flow: str | None,
     kind: str | None,
-    target: str | None,
-    color: str,
-    width: int | None,
-    pager: bool,
-    verbose: bool,
+    written: options.Written,
 ) -> None:
     """Write the bytes of the messages in FILE (- or nothing: standard input), which holds JSON.
 
@@ -61,9 +57,9 @@ def command(
     from wirelens.cli.output import Output
     from wirelens.codecs import EncodeError, encode
 
-    inputs = Inputs(paths, texts, RAW, "--json")
+    inputs = Inputs(options.Given(paths, texts, RAW), written.verbose, "--json")
     found: dict[str, list[bytes]] = {}
-    with Output(target, color, width, pager, False, inputs.paths) as output:
+    with Output(written, inputs.paths) as output:
         for item in inputs:
             place = ""
             try:

@@ -47,30 +47,24 @@ VERDICTS_KEPT: Final = 1 << 12
 @click.pass_context
 def command(
     ctx: click.Context,
-    paths: tuple[str, ...],
-    texts: tuple[str, ...],
-    form: str | None,
+    given: options.Given,
     protocol: str | None,
     flow: int | None,
     port: int | None,
     everything: bool,
     style: str,
-    target: str | None,
-    color: str,
-    width: int | None,
-    pager: bool,
-    verbose: bool,
+    written: options.Written,
 ) -> None:
     """List the conversations in captures: endpoints, protocol, messages, bytes, gaps, duration."""
     from wirelens.cli.inputs import InputError, Inputs
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
 
-    inputs = Inputs(paths, texts, form)
+    inputs = Inputs(given, written.verbose)
     selection = Selection(flow, port, ())
     damaged = False
     listed: list[Json] = []
-    with Output(target, color, width, pager, False, inputs.paths) as output:
+    with Output(written, inputs.paths) as output:
         for item in inputs:
             if not item.capture:
                 inputs.fail(f"{item.name}: not a capture ({item.form})")
@@ -96,7 +90,7 @@ def command(
             from wirelens.formatters.json import indented
 
             output.text("".join(indented(dumps(listed))) + "\n")
-    ctx.exit(2 if inputs.failed else 1 if damaged else 0)
+    ctx.exit(2 if inputs.failed else 1 if damaged or inputs.damaged else 0)
 
 
 class Row:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import BinaryIO, Final
 
+    from wirelens.cli.options import Given
     from wirelens.codecs.captures.pasted import Pasted
 
 CHUNK: Final = 1 << 18  # bytes read at a time
@@ -64,7 +65,6 @@ class Input:
         self.chunks: Iterator[bytes] = iter(())
         self.progress = False  # whether a progress bar would be in nobody's way
         self.before_read: Callable[[], None] | None = None
-        self._ended = False
 
     @property
     def size(self) -> int:
@@ -268,17 +268,25 @@ def _behind(parts: Sequence[bytes], chunks: Iterator[bytes]) -> Iterator[bytes]:
 class Inputs:
     """The inputs of a command, opened one after the other.
 
-    Those that cannot be read are said on standard error and counted in `failed`; the others go on.
+    Those that cannot be read are said on standard error and counted in `failed`; the others go on. What is
+    wrong with their packing is said when the next one is asked for, and counted in `damaged`. With `verbose`
+    the form of each is said. `before_talk` is called before something is said of an input that was read.
     """
 
     def __init__(
-        self, paths: Sequence[str], texts: Sequence[str] = (), form: str | None = None, called: str = TEXT
+        self,
+        given: Given,
+        verbose: bool = False,
+        called: str = TEXT,
     ) -> None:
-        self.paths = list(paths)
-        self.texts = list(texts)
-        self.form = form
+        self.paths = list(given.paths)
+        self.texts = list(given.texts)
+        self.form = given.form
+        self.verbose = verbose
         self.called = called  # the option that gave the texts
         self.failed = 0
+        self.damaged = 0  # those whose packing is damaged
+        self.before_talk: Callable[[], None] | None = None
         if not self.paths and not self.texts:
             if sys.stdin is None or sys.stdin.isatty():
                 raise click.UsageError(f"no input: give files, {called} TEXT, or - for standard input")
@@ -301,7 +309,15 @@ class Inputs:
                 continue
             if item.text and item.form == RAW and self.form is None:
                 click.echo(f"{item.name}: no form of bytes, so these are the text's own", err=True)
+            if self.verbose:
+                packed = "gzipped " if item.gzipped else ""
+                click.echo(f"{item.name}: read as {packed}{item.form}", err=True)
             yield item
+            for note in item.notes:
+                self.damaged += 1
+                if self.before_talk is not None:
+                    self.before_talk()
+                click.echo(f"{item.name}: {note}", err=True)
 
     def _all(self) -> Iterator[Input]:
         for text in self.texts:

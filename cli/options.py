@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import click
 
@@ -13,6 +14,25 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
+
+
+class Given(NamedTuple):
+    """What is to be read: paths, texts on the command line, the form in which bytes stand in them."""
+
+    paths: tuple[str, ...]
+    texts: tuple[str, ...]
+    form: str | None
+
+
+class Written(NamedTuple):
+    """Where and how results are written, and whether to say on standard error how the input was read."""
+
+    target: str | None
+    color: str
+    width: int | None
+    pager: bool
+    verbose: bool
+
 
 CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -75,8 +95,20 @@ FORM: Final = Words("form", _forms)
 PATH: Final = click.Path(allow_dash=True)
 
 
+def _packed(function: Command, name: str, kind: type[Given] | type[Written]) -> Command:
+    """The command with the parameters that `kind` has in one parameter."""
+
+    @wraps(function)
+    def packed(*args: Any, **values: Any) -> Any:
+        values[name] = kind(*[values.pop(field) for field in kind._fields])
+        return function(*args, **values)
+
+    return cast("Command", packed)
+
+
 def inputs(function: Command) -> Command:
-    """INPUT…, --hex and --input."""
+    """INPUT…, --hex and --input: the command gets them as `given`."""
+    function = _packed(function, "given", Given)
     for decorate in (
         click.option(
             "--input",
@@ -127,7 +159,8 @@ def selection(function: Command) -> Command:
 
 
 def output(function: Command) -> Command:
-    """-o, --color, --width, --pager, -v."""
+    """-o, --color, --width, --pager, -v: the command gets them as `written`."""
+    function = _packed(function, "written", Written)
     for decorate in (
         click.option("-v", "--verbose", is_flag=True, help="Say on stderr how the input was read."),
         click.option(

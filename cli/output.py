@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import IO, Final
 
+    from wirelens.cli.options import Written
     from wirelens.formatters.layout import Line
     from wirelens.formatters.terminal import Painter
 
@@ -31,20 +32,18 @@ PAGER: Final = "less"
 class Output:
     """Takes lines, text or bytes; a context in which a file is completed, or left as it was.
 
-    `target` is a file's path, None or "-" for standard output. `inputs` are paths that may not be
-    overwritten. `color` is "auto", "always" or "never"; `width` None takes a terminal's.
+    Of `written`, `target` is a file's path, None or "-" for standard output; `color` is "auto", "always" or
+    "never"; `width` None takes a terminal's. `inputs` are paths that may not be overwritten.
     """
 
     def __init__(
         self,
-        target: str | None = None,
-        color: str = "auto",
-        width: int | None = None,
-        pager: bool = False,
-        plain: bool = False,
+        written: Written,
         inputs: Iterable[str] = (),
+        plain: bool = False,
     ) -> None:
-        self.target = None if target in (None, "-") else target
+        color, width = written.color, written.width
+        self.target = None if written.target in (None, "-") else written.target
         self.terminal = self.target is None and sys.stdout.isatty()
         self.parts: list[str] = []
         self.waiting = 0
@@ -73,7 +72,7 @@ class Output:
             size = os.get_terminal_size(sys.stdout.fileno())
             columns = int(os.environ.get("COLUMNS") or 0) if os.environ.get("COLUMNS", "").isdigit() else 0
             width = width or columns or size.columns or 80
-            if pager and smart and size.lines > 2 and _pager():
+            if written.pager and smart and size.lines > 2 and _pager():
                 self.held = []
                 self.height = size.lines - 1
         self.layout = Layout(width, measure, plain)

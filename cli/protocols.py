@@ -30,9 +30,7 @@ Examples:
     "--format", "style", type=click.Choice(["text", "json"]), default="text", help="text by default."
 )
 @options.output
-def command(
-    codes: bool, style: str, target: str | None, color: str, width: int | None, pager: bool, verbose: bool
-) -> None:
+def command(codes: bool, style: str, written: options.Written) -> None:
     """List the protocols that wirelens reads and writes: id, what it is, its specification."""
     from wirelens.cli.output import Output
     from wirelens.codecs import registry
@@ -47,7 +45,7 @@ def command(
     else:
         keys = ("protocol", "title", "specification")
         rows = {name: registry.about(name) for name in registry.names()}
-    with Output(target, color, width, pager) as output:
+    with Output(written) as output:
         if style == "json":
             from wirelens.codecs import dumps
 

@@ -215,6 +215,22 @@ def test_damaged_gzip_is_said(run: Run) -> None:
     assert broken.exit_code == 1
 
 
+def test_every_command_says_how_it_read_and_what_is_cut(run: Run, shared: Path) -> None:
+    capture = gzip.compress((shared / "captures" / "sessions" / "esnp_line_tcp.pcap").read_bytes())[:-9]
+    message = gzip.compress(MESSAGE)[:-9]
+    for command, packed, form in (
+        ("decode", message, "raw"),
+        ("decode", capture, "pcap"),
+        ("detect", message, "raw"),
+        ("flows", capture, "pcap"),
+        ("bytes", message, "raw"),
+    ):
+        result = run(command, "-v", stdin=packed)
+        assert result.exit_code == 1, command
+        assert f"-: read as gzipped {form}" in result.stderr
+        assert "the gzip data is cut off" in result.stderr
+
+
 def test_refused_paste_says_where(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "cut.txt"
     path.write_text("ca fe ba be 00 11 22 33\n44 55 66 77 88 zz 99 aa\n")

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wirelens.cli.inputs import CHUNK, STARTS, Input, InputError, Inputs, plain_hex
+from wirelens.cli.options import Given
 from wirelens.codecs.captures.containers import sniff
 from wirelens.codecs.captures.pasted import PastedError, pasted
 
@@ -134,14 +135,15 @@ def test_every_open_form_through_the_command_line(shared: Path) -> None:
 def test_missing_inputs_are_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     good = tmp_path / "good"
     good.write_bytes(b"\0\1")
-    inputs = Inputs([str(tmp_path / "none"), str(good), str(tmp_path / "nothing")], ["cafe"])
+    paths = (str(tmp_path / "none"), str(good), str(tmp_path / "nothing"))
+    inputs = Inputs(Given(paths, ("cafe",), None))
     assert [item.name for item in inputs] == ["--hex", str(good)]
     assert inputs.failed == 2
     assert capsys.readouterr().err.count("No such file") == 2
 
 
 def test_empty_folder_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    inputs = Inputs([str(tmp_path)])
+    inputs = Inputs(Given((str(tmp_path),), (), None))
     assert not list(inputs)
     assert inputs.failed == 1
     assert "no files" in capsys.readouterr().err
