@@ -116,7 +116,10 @@ def start(
     with _quiet(log, settings):
         for key, value in settings.items():
             builder = builder.config(key, value)
-        return builder.getOrCreate()
+        spark = builder.getOrCreate()
+    if submitted() and not spark.conf.get("spark.log.level", ""):
+        spark.sparkContext.setLogLevel(STATIC["spark.log.level"])
+    return spark
 
 
 def check_python(path: str) -> None:

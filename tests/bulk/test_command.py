@@ -17,6 +17,8 @@ from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
 from saying import ROOT, decoded, tabled
 
+from wirelens.cli.bulk.command import _cause
+
 COMMAND = [sys.executable, "-m", "wirelens.cli.main"]
 
 spark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
@@ -84,6 +86,26 @@ def test_a_python_for_the_executors_alone_is_said_before_anything_starts(tmp_pat
     assert done.returncode == 2
     assert f"ln -s {sys.prefix} environment" in done.stderr
     assert not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "An error occurred while calling o94.load.\n: java.io.IOException: Cannot run program\n"
+            "\tat java.lang.ProcessBuilder.start\nCaused by: java.io.IOException: error=2, No such file\n\t... 9",
+            "java.io.IOException: error=2, No such file",
+        ),
+        (
+            "Job aborted: Task 1 failed\n  File x, line 1\nOSError: the disk is full\n",
+            "OSError: the disk is full",
+        ),
+        ("Something else\nmore of it", "Something else"),
+        ("", "RuntimeError"),
+    ],
+)
+def test_the_cause_is_found_in_what_spark_says(text: str, said: str) -> None:
+    assert _cause(RuntimeError(text)) == said
 
 
 def test_doctor_says_what_is_there() -> None:
