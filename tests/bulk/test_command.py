@@ -93,11 +93,11 @@ def test_a_python_for_the_executors_alone_is_said_before_anything_starts(tmp_pat
     [
         (
             "An error occurred while calling o94.load.\n: java.io.IOException: Cannot run program\n"
-            "\tat java.lang.ProcessBuilder.start\nCaused by: java.io.IOException: error=2, No such file\n\t... 9",
-            "java.io.IOException: error=2, No such file",
+            "\tat java.lang.ProcessBuilder.start\nCaused by: java.io.IOException: error=2, no file\n\t... 9",
+            "java.io.IOException: error=2, no file",
         ),
         (
-            "Job aborted: Task 1 failed\n  File x, line 1\nOSError: the disk is full\n",
+            "Job aborted: Task 1\n  File x, line 1\nOSError: the disk is full\n",
             "OSError: the disk is full",
         ),
         ("Something else\nmore of it", "Something else"),
