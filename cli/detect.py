@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
-    from wirelens.cli.inputs import Input
+    from wirelens.cli.inputs import Input, Inputs
     from wirelens.cli.output import Output
     from wirelens.codecs import Candidate, Detection, Json
     from wirelens.codecs.captures import Piece
     from wirelens.formatters.layout import Line
 
 STREAM_BYTES: Final = 1 << 12  # bytes of each direction of a capture's flows that are looked at
+ALL_STREAMS: Final = 1 << 25  # bytes that wait for the ends of their flows; the oldest are looked at then
+FLOW_COST: Final = 512  # what a flow counts beside them
 SHOWN: Final = 5  # candidates, unless --all
 
 EPILOG: Final = """\b
@@ -52,43 +54,78 @@ def command(
     written: options.Written,
 ) -> None:
     """Name the protocol that INPUT speaks, and say why: candidates with their evidence in bits."""
-    from wirelens.cli.inputs import InputError, Inputs
+    from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
     inputs = Inputs(given, written.verbose)
-    unknown = False
-    several = inputs.several
-    found: list[Json] = []
+    run = Run(inputs)
     with Output(written, inputs.paths) as output:
-        first = True
-        for item in inputs:
+        inputs.before_talk = output.flush
+        if style == "json":
+            for text in run.as_json(everything):
+                output.text(text)
+        else:
+            run.report(output, everything)
+    ctx.exit(2 if inputs.failed else 1 if run.unknown or inputs.damaged else 0)
+
+
+class Run:
+    """Looks at all inputs; `unknown` says whether one of them was not named."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+        self.several = inputs.several  # results, so that JSON is an array
+        self.unknown = False
+
+    def results(self) -> Iterator[tuple[Input, str, Detection, int]]:
+        """Input, flow, detection and bytes looked at, each when it is known."""
+        from wirelens.cli.inputs import InputError
+
+        for item in self.inputs:
+            self.several = self.several or item.capture
             named = False
             try:
                 for flow, detection, size in streams(item) if item.capture else [("", *examine(item))]:
                     named = named or detection.protocol != "unknown"
-                    if style == "json":
-                        said = as_json(detection, everything)
-                        above: dict[str, Json] = {"file": item.name} if inputs.several else {}
-                        found.append({**above, "flow": flow, **said} if flow else {**above, **said})
-                        continue
-                    if not first:
-                        output.text("\n")
-                    first = False
-                    if inputs.several or flow:
-                        name = item.name if inputs.several else ""
-                        output.line([("heading", "  ".join([part for part in (name, flow) if part]))])
-                    report(detection, size, output, everything)
-                several = several or item.capture
-                unknown = unknown or not named
+                    yield item, flow, detection, size
+                self.unknown = self.unknown or not named
             except InputError as error:
-                inputs.fail(str(error))
-        if style == "json":
-            from wirelens.codecs import dumps
-            from wirelens.formatters.json import indented
+                self.inputs.fail(str(error))
 
-            whole: Json = found if several else found[0] if found else None
-            output.text("".join(indented(dumps(whole))) + "\n")
-    ctx.exit(2 if inputs.failed else 1 if unknown or inputs.damaged else 0)
+    def report(self, output: Output, everything: bool) -> None:
+        """For people: each under its name, where there are several."""
+        first = True
+        for item, flow, detection, size in self.results():
+            if not first:
+                output.text("\n")
+            first = False
+            if self.inputs.several or flow:
+                name = item.name if self.inputs.several else ""
+                output.line([("heading", "  ".join([part for part in (name, flow) if part]))])
+            report(detection, size, output, everything)
+
+    def as_json(self, everything: bool) -> Iterator[str]:
+        """JSON text: an object, or an array of them."""
+        from itertools import chain
+
+        from wirelens.codecs import dumps
+        from wirelens.formatters.json import array, indented
+
+        texts = self._texts(everything)
+        first = next(texts, "")
+        if self.several:
+            yield from array(chain([first] if first else [], texts))
+        else:
+            yield "".join(indented(first or dumps(None))) + "\n"
+
+    def _texts(self, everything: bool) -> Iterator[str]:
+        from wirelens.codecs import dumps
+
+        for item, flow, detection, _ in self.results():
+            said: dict[str, Json] = {"file": item.name} if self.inputs.several else {}
+            if flow:
+                said["flow"] = flow
+            yield dumps(said | as_json(detection, everything))
 
 
 def examine(item: Input) -> tuple[Detection, int]:
@@ -112,6 +149,8 @@ def streams(item: Input) -> Iterator[tuple[str, Detection, int]]:
 
     reader = Reader()
     heads: dict[int, tuple[Flow, list[list[bytes]], list[int], list[bool]]] = {}
+    looked_at: set[int] = set()  # flows that go on
+    held = 0
 
     def results(number: int) -> Iterator[tuple[str, Detection, int]]:
         flow, parts, sizes, _ = heads.pop(number)
@@ -123,17 +162,28 @@ def streams(item: Input) -> Iterator[tuple[str, Detection, int]]:
                 yield name, detect(whole[direction], whole[1 - direction], final), len(whole[direction])
 
     def take(pieces: list[Piece]) -> Iterator[tuple[str, Detection, int]]:
+        nonlocal held
         for piece in pieces:
             number = piece.flow.number
+            if number in looked_at:
+                continue
             if number not in heads:
                 heads[number] = (piece.flow, [[], []], [0, 0], [False, False])
+                held += FLOW_COST
             _, parts, sizes, ended = heads[number]
             if piece.data and sizes[piece.direction] < STREAM_BYTES:
                 parts[piece.direction].append(piece.data)
                 sizes[piece.direction] += len(piece.data)
+                held += len(piece.data)
             ended[piece.direction] = ended[piece.direction] or bool(piece.end)
             if all(ended):
+                held -= sum(sizes) + FLOW_COST
                 yield from results(number)
+            elif held > ALL_STREAMS:
+                oldest = next(iter(heads))
+                held -= sum(heads[oldest][2]) + FLOW_COST
+                looked_at.add(oldest)
+                yield from results(oldest)
 
     for chunk in item.chunks:
         for pieces in reader.steps(chunk):

@@ -63,7 +63,7 @@ def command(
     inputs = Inputs(given, written.verbose)
     selection = Selection(flow, port, ())
     damaged = False
-    listed: list[Json] = []
+    listed: list[tuple[str, Row]] = []
     with Output(written, inputs.paths) as output:
         for item in inputs:
             if not item.capture:
@@ -77,7 +77,7 @@ def command(
                 continue
             damaged = damaged or broken or any(row.undecoded for row in rows)
             if style == "json":
-                listed.extend([row.as_json(item.name) for row in rows])
+                listed.extend([(item.name, row) for row in rows])
                 continue
             if inputs.several:
                 output.line([("heading", item.name)])
@@ -87,9 +87,10 @@ def command(
                 click.echo(f"{item.name}: {hidden} flows of other protocols (--all lists them)", err=True)
         if style == "json":
             from wirelens.codecs import dumps
-            from wirelens.formatters.json import indented
+            from wirelens.formatters.json import array
 
-            output.text("".join(indented(dumps(listed))) + "\n")
+            for text in array(dumps(row.as_json(name)) for name, row in listed):
+                output.text(text)
     ctx.exit(2 if inputs.failed else 1 if damaged or inputs.damaged else 0)
 
 

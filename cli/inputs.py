@@ -206,25 +206,38 @@ class Input:
         yield from self._gunzip(_behind([first], chunks))
 
     def _gunzip(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Unpack gzip; what has its start and gives nothing is no gzip, and given out as it is."""
         import zlib
 
         unpacker = zlib.decompressobj(31)
+        nothing: list[bytes] | None = []  # of which nothing came yet
         try:
             for chunk in chunks:
                 packed = chunk
+                if nothing is not None:
+                    nothing.append(chunk)
                 while packed:
                     if unpacker.eof:
                         if not packed.strip(b"\0"):
                             break
                         unpacker = zlib.decompressobj(31)
                     data = unpacker.decompress(packed, CHUNK)
+                    if data or unpacker.eof:
+                        nothing = None
                     if data:
                         yield data
                     packed = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
         except zlib.error:
+            if nothing is not None:
+                self.gzipped = False
+                yield from _behind(nothing, chunks)
+                return
             self.notes.append("the gzip data is damaged here; what comes behind is lost")
             return
-        if not unpacker.eof:
+        if nothing is not None:
+            self.gzipped = False
+            yield from nothing
+        elif not unpacker.eof:
             self.notes.append("the gzip data is cut off")
 
 

@@ -26,9 +26,14 @@ def jsonl(records: Iterable[Record], plain: bool = False) -> Iterator[str]:
 
 def json(records: Iterable[Record], plain: bool = False) -> Iterator[str]:
     """An array of records, indented."""
+    return array(record.json_text(plain) for record in records)
+
+
+def array(items: Iterable[str]) -> Iterator[str]:
+    """An array of JSON texts of one line each, indented."""
     opening = "[\n"
-    for record in records:
-        yield opening + STEP + "".join(indented(record.json_text(plain), 1))
+    for item in items:
+        yield opening + STEP + "".join(indented(item, 1))
         opening = ",\n"
     yield "[]\n" if opening == "[\n" else "\n]\n"
 

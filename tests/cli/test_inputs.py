@@ -132,6 +132,18 @@ def test_every_open_form_through_the_command_line(shared: Path) -> None:
     assert checked > 100
 
 
+@pytest.mark.parametrize(
+    "data", [b"\x1f\x8b\x08", b"\x1f\x8b\x08" + bytes(7), b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + b"\xff" * 900_000]
+)
+def test_what_only_starts_as_gzip_is_the_bytes(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    item = Input(str(path))
+    item.open()
+    assert b"".join(item.chunks) == data
+    assert (item.form, item.gzipped, item.notes) == ("raw", False, [])
+
+
 def test_missing_inputs_are_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     good = tmp_path / "good"
     good.write_bytes(b"\0\1")
