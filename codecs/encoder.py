@@ -19,7 +19,7 @@ def encode(records: Record | Json | Iterable[Record | Json], protocol: str | Non
     EncodeError with the JSON path, LookupError for a protocol that does not exist.
     """
     out = BytesWriter()
-    if isinstance(records, (Record, dict)):
+    if isinstance(records, dict) or isinstance(records, Record):  # noqa: SIM101, dicts are told faster
         _encode_one(records, protocol, out, "")
         return out.getvalue()
     if records is None or isinstance(records, (bool, int, float, str)):

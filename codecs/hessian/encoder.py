@@ -20,35 +20,69 @@ from wirelens.codecs.hessian.forms import CHUNK_BYTES, CHUNK_UNITS, usual_binary
 from wirelens.codecs.node import Json
 from wirelens.codecs.notation import DATE_LENGTH, EPOCH, NO_DATE, EncodeError, read_date
 
-_UNLIKE_UTF8: Final = re.compile(r"[\ud800-\udfff\U00010000-\U0010ffff]")
 _SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
 _HIGH_SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDBFF)}]")
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _SINGLE: Final = Struct(">f")
 
-# The tags of values, each with the members that may stand beside it.
-TAGS: Final[dict[str, tuple[str, ...]]] = {
-    "$null": ("$wire",),
-    "$bool": ("$wire",),
-    "$int": ("$wire",),
-    "$long": ("$wire",),
-    "$double": ("$wire",),
-    "$date": ("$wire",),
-    "$string": ("$wire",),
-    "$raw": ("$wire",),
-    "$bytes": ("$wire",),
-    "$xml": ("$wire",),
-    "$remote": ("url", "$wire"),
-    "$ref": ("$wire",),
-    "$list": ("$type", "$id", "$wire"),
-    "$map": ("$type", "$id", "$wire"),
+# What a tag makes of a value.
+_NULL: Final = 0
+_BOOL: Final = 1
+_INT: Final = 2
+_LONG: Final = 3
+_DOUBLE: Final = 4
+_DATE: Final = 5
+_STRING: Final = 6
+_RAW: Final = 7
+_BYTES: Final = 8
+_XML: Final = 9
+_REMOTE: Final = 10
+_REF: Final = 11
+_LIST: Final = 12
+_MAP: Final = 13
+
+
+class _Tag:
+    """What a tag makes of a value, and which members may stand beside it."""
+
+    def __init__(self, kind: i64, *beside: str) -> None:
+        self.kind: Final = kind
+        self.beside: Final = (*beside, "$wire")
+
+
+TAGS: Final[dict[str, _Tag]] = {
+    "$null": _Tag(_NULL),
+    "$bool": _Tag(_BOOL),
+    "$int": _Tag(_INT),
+    "$long": _Tag(_LONG),
+    "$double": _Tag(_DOUBLE),
+    "$date": _Tag(_DATE),
+    "$string": _Tag(_STRING),
+    "$raw": _Tag(_RAW),
+    "$bytes": _Tag(_BYTES),
+    "$xml": _Tag(_XML),
+    "$remote": _Tag(_REMOTE, "url"),
+    "$ref": _Tag(_REF),
+    "$list": _Tag(_LIST, "$type", "$id"),
+    "$map": _Tag(_MAP, "$type", "$id"),
 }
 
 _NO_NAMES: Final[list[str]] = []
 _USUAL: Final[dict[str, Json]] = {}  # the `$wire` of what has none
 
-# Usual class definitions, by dialect and what `class_key` gives.
-_definitions: Final[list[dict[tuple[str | bytes, ...], bytes]]] = [{} for _ in d.NAMES]
+
+class _Class:
+    """A class whose objects have the keys `keys` in the notation: "$class", then the fields."""
+
+    def __init__(self, name: str, keys: list[str]) -> None:
+        self.name: Final = name
+        self.keys: Final = keys
+        self.identity: Final[tuple[str | bytes, ...]] = (name, *keys[1:])  # as of `class_key`
+        self.definition = b""  # the usual one, once it was written
+
+
+# The last class of a name that was defined, by dialect: messages repeat the same few.
+_classes: Final[list[dict[str, _Class]]] = [{} for _ in d.NAMES]
 _KEPT: Final = 1024
 _KEPT_BYTES: Final = 4096
 
@@ -65,13 +99,22 @@ _FIELD_PAIRS: Final = 6
 class _Frame:
     """A container being written: what is in it, in the order of the bytes."""
 
-    def __init__(self, items: list[Json], naming: int, names: list[str], closer: int) -> None:
+    def __init__(
+        self,
+        above: "_Frame | None",
+        items: list[Json],
+        naming: int,
+        names: list[str],
+        closer: int,
+        first: i64 = 0,
+    ) -> None:
+        self.above: Final = above
         self.items: Final = items
         self.naming: Final = naming
-        self.names: Final = names
+        self.names: Final = names  # of fields
         self.closer: Final = closer  # the byte that ends it, or -1
         self.size: Final[i64] = len(items)
-        self.next: i64 = 0
+        self.next = first
 
     def step(self) -> str:
         """The member being written, for a path."""
@@ -86,15 +129,26 @@ class _Frame:
             return f".$fields[{at}][1]"
         if self.naming == _FIELDS:
             return "." + self.names[at]
-        return (".$map." if self.naming == _TAGGED_KEYS else ".") + self.names[at // 2]
+        key = self.items[at & ~1]
+        return (".$map." if self.naming == _TAGGED_KEYS else ".") + (
+            key if isinstance(key, str) else "$fields"
+        )
 
 
 def cesu8(text: str) -> tuple[bytes, int]:
     """Text as Hessian has it, and how many UTF-16 units it counts."""
-    if _UNLIKE_UTF8.search(text) is None:
-        return text.encode(), len(text)
-    units = _as_units(text)
-    return units.encode("utf-8", "surrogatepass"), len(units)
+    size = len(text)
+    try:
+        content = text.encode()
+        if len(content) == size:  # ASCII
+            return content, size
+        units = len(text.encode("utf-16")) // 2 - 1  # a byte order mark stands before them
+        if units == size:
+            return content, size
+    except UnicodeEncodeError:
+        pass  # lone surrogates
+    wide = _as_units(text)
+    return wide.encode("utf-8", "surrogatepass"), len(wide)
 
 
 def _as_units(text: str) -> str:
@@ -132,7 +186,7 @@ class Encoder:
         self.labels: dict[str | int, int] = {}
         self._base = ""
         self._position = -1  # of the value in an array of values
-        self._frames: list[_Frame] = []
+        self._frame: _Frame | None = None  # the innermost open container
         self._whole: list[Json] = []
         self._first = 0
         self._ahead: dict[str | int, int] | None = None
@@ -166,12 +220,13 @@ class Encoder:
 
     def _value(self, value: Json) -> None:
         out = self.out
-        frames: list[_Frame] = []
-        self._frames = frames
+        self._frame = None
         item = value
         while True:
             if isinstance(item, str):
                 self._text(item)
+            elif isinstance(item, dict):
+                self._dict(item)
             elif item is None:
                 out.append(0x4E)
             elif isinstance(item, bool):
@@ -181,30 +236,26 @@ class Encoder:
                     self._int(item)
                 else:
                     self._long(item)
-            elif isinstance(item, float):
-                self._double(item)
             elif isinstance(item, list):
                 self._list(item, None, _USUAL, _ITEMS)
             else:
-                self._dict(item)
-            while frames:
-                frame = frames[-1]
-                at = frame.next
-                if at < frame.size:
-                    item = frame.items[at]
-                    frame.next = at + 1
-                    break
+                self._double(item)
+            frame: _Frame | None = self._frame
+            while frame is not None and frame.next == frame.size:
                 if frame.closer >= 0:
                     out.append(frame.closer)
-                frames.pop()
-            else:
+                frame = frame.above
+                self._frame = frame
+            if frame is None:
                 return
+            item = frame.items[frame.next]
+            frame.next += 1
 
     def place(self, path: str) -> None:
         """Say where in the JSON the next part stands that is no value (a name, a length), for errors."""
         self._base = path
         self._position = -1
-        self._frames = []
+        self._frame = None
 
     def integer(self, value: int, form: Json, path: str) -> None:
         """Write an int that is part of a layout, in the form that `$wire` gives (None: the usual one)."""
@@ -214,15 +265,19 @@ class Encoder:
     def _error(self, text: str, step: str = "") -> EncodeError:
         """An error at the value being written, or at a member of it."""
         path = self._base if self._position < 0 else f"{self._base}[{self._position}]"
-        path += "".join([frame.step() for frame in self._frames]) + step
+        steps: list[str] = []
+        frame = self._frame
+        while frame is not None:
+            steps.append(frame.step())
+            frame = frame.above
+        path += "".join(reversed(steps)) + step
         return EncodeError(path.removeprefix("."), text)
 
     # --- scalars ----------------------------------------------------------------------------------------
 
-    def _int(self, value: int) -> None:
+    def _int(self, number: i64) -> None:
         """An int as the writer of the dialect sends it."""
         out = self.out
-        number: i64 = value
         if self.dialect != d.V1:
             if -16 <= number <= 47:
                 out.append(number + 0x90)
@@ -233,7 +288,7 @@ class Encoder:
                 return
             if -0x40000 <= number <= 0x3FFFF:
                 out.append((number >> 16) + 0xD4)
-                self._u16(value & 0xFFFF)
+                self._u16(number)
                 return
         out.append(0x49)
         write_i32_be(out, i32(number))
@@ -250,40 +305,57 @@ class Encoder:
             self.out.append(value & 0xFF)
         elif form == "three-byte" and self.dialect != d.V1 and -0x40000 <= value <= 0x3FFFF:
             self.out.append((value >> 16) + 0xD4)
-            self._u16(value & 0xFFFF)
+            self._u16(value)
         else:
             raise self._error(
                 f"{form!r} is no form in which {d.NAMES[self.dialect]} has the int {value}", what
             )
 
     def _within(self, value: int, bits: int, step: str) -> i64:
-        if -0x80000000 <= value <= 0x7FFFFFFF:
+        # most are shorter than the compiler's own integers, which compare faster
+        if -0x3FFFFFFFFFFFFFFF <= value <= 0x3FFFFFFFFFFFFFFF:
+            number: i64 = value
+            if bits == 64 or -0x80000000 <= number <= 0x7FFFFFFF:
+                return number
+        elif bits == 64 and -1 << 63 <= value < 1 << 63:
             return value
-        if not -1 << (bits - 1) <= value < 1 << (bits - 1):
-            raise self._error(f"{value} does not fit in {bits} bits", step)
-        return value
+        raise self._error(f"{value} does not fit in {bits} bits", step)
 
-    def _u16(self, value: int) -> None:
-        self.out.append(value >> 8)
-        self.out.append(value & 0xFF)
+    def _u16(self, number: i64) -> None:
+        """The low 16 bits of a number."""
+        self.out.append(number >> 8 & 0xFF)
+        self.out.append(number & 0xFF)
 
-    def _long(self, value: int, form: Json = None) -> None:
+    def _long(self, value: int) -> None:
+        """A long as the writer of the dialect sends it."""
         out = self.out
-        # most longs are shorter than the compiler's own integers, which compare faster
-        small = -0x3FFFFFFFFFFFFFFF <= value <= 0x3FFFFFFFFFFFFFFF
-        number: i64 = value if small else self._within(value, 64, "")
+        number = self._within(value, 64, "")
+        if self.dialect != d.V1:
+            if -8 <= number <= 15:
+                out.append(number + 0xE0)
+                return
+            if -0x800 <= number <= 0x7FF:
+                out.append((number >> 8) + 0xF8)
+                out.append(number & 0xFF)
+                return
+            if -0x40000 <= number <= 0x3FFFF:
+                out.append((number >> 16) + 0x3C)
+                self._u16(number)
+                return
+            if -0x80000000 <= number <= 0x7FFFFFFF:
+                out.append(0x59 if self.dialect == d.FINAL else 0x77)
+                write_i32_be(out, i32(number))
+                return
+        out.append(0x4C)
+        write_i64_be(out, number)
+
+    def _long_as(self, value: int, form: Json) -> None:
+        """A long in a given form; None for the usual one."""
         if form is None:
-            form = "L"
-            if self.dialect != d.V1:
-                if -8 <= number <= 15:
-                    out.append(number + 0xE0)
-                    return
-                if -0x800 <= number <= 0x7FF:
-                    form = "two-byte"
-                elif -0x40000 <= number <= 0x3FFFF:
-                    form = "three-byte"
-                elif -0x80000000 <= number <= 0x7FFFFFFF:
-                    form = "four-byte"
+            self._long(value)
+            return
+        out = self.out
+        number = self._within(value, 64, "")
         if form == "L":
             out.append(0x4C)
             write_i64_be(out, number)
@@ -294,51 +366,69 @@ class Encoder:
             out.append(number & 0xFF)
         elif form == "three-byte" and -0x40000 <= number <= 0x3FFFF:
             out.append((number >> 16) + 0x3C)
-            self._u16(value & 0xFFFF)
+            self._u16(number)
         elif form == "four-byte" and -0x80000000 <= number <= 0x7FFFFFFF:
             out.append(0x59 if self.dialect == d.FINAL else 0x77)
             write_i32_be(out, i32(number))
         else:
             raise self._error(f"{form!r} is no form in which Hessian has the long {value}", ".$wire")
 
-    def _double(self, value: float, form: Json = None) -> None:
+    def _double(self, value: float) -> None:
+        """A double as the writer of the dialect sends it."""
+        out = self.out
+        dialect = self.dialect
+        if dialect != d.V1 and (value != 0.0 or str(value) != "-0.0"):
+            if short_double(value):
+                number = i64(value)
+                if number == 0 or number == 1:
+                    out.append((0x5B if dialect == d.FINAL else 0x67) + number)
+                elif -128 <= number <= 127:
+                    out.append(0x5D if dialect == d.FINAL else 0x69)
+                    out.append(number & 0xFF)
+                else:
+                    out.append(0x5E if dialect == d.FINAL else 0x6A)
+                    self._u16(number)
+                return
+            if dialect == d.FINAL:
+                if -2147483.648 <= value <= 2147483.647:
+                    mills = i64(value * 1000.0)
+                    if float(mills) * 0.001 == value:
+                        out.append(0x5F)
+                        write_i32_be(out, i32(mills))
+                        return
+            elif is_single(value):
+                out.append(0x6B)
+                out.write(_SINGLE.pack(value))
+                return
+        out.append(0x44)
+        if value != value:
+            out.write(b"\x7f\xf8\0\0\0\0\0\0")
+        else:
+            write_f64_be(out, value)
+
+    def _double_as(self, value: float, form: Json) -> None:
+        """A double in a given form; None for the usual one."""
         out = self.out
         dialect = self.dialect
         if form is None:
-            form = "D"
-            if dialect != d.V1 and not (value == 0.0 and str(value) == "-0.0"):
-                if short_double(value):
-                    if value == 0.0:
-                        out.append(0x5B if dialect == d.FINAL else 0x67)
-                        return
-                    if value == 1.0:
-                        out.append(0x5C if dialect == d.FINAL else 0x68)
-                        return
-                    form = "byte" if -128.0 <= value <= 127.0 else "short"
-                elif dialect == d.FINAL:
-                    if -2147483.648 <= value <= 2147483.647 and float(int(value * 1000.0)) * 0.001 == value:
-                        form = "mill"
-                elif is_single(value):
-                    form = "float"
-        if form == "D":
+            self._double(value)
+        elif form == "D":
             out.append(0x44)
             if value != value:
                 out.write(b"\x7f\xf8\0\0\0\0\0\0")
             else:
                 write_f64_be(out, value)
-            return
-        if isinstance(form, str) and len(form) == 16 and value != value:
+        elif isinstance(form, str) and len(form) == 16 and value != value:
             out.append(0x44)
             out.write(hex_bytes(form, self._error("", ".$wire").path))
-            return
-        if dialect == d.V1:
+        elif dialect == d.V1:
             raise self._error(f"{form!r} is no form in which hessian1 has a double", ".$wire")
-        if form == "byte" and short_double(value) and -128.0 <= value <= 127.0:
+        elif form == "byte" and short_double(value) and -128.0 <= value <= 127.0:
             out.append(0x5D if dialect == d.FINAL else 0x69)
             out.append(int(value) & 0xFF)
         elif form == "short" and short_double(value):
             out.append(0x5E if dialect == d.FINAL else 0x6A)
-            self._u16(int(value) & 0xFFFF)
+            self._u16(int(value))
         elif form == "mill" and dialect == d.FINAL:
             mills = round(value * 1000.0) if -2147484.0 < value < 2147484.0 else 1 << 31
             out.append(0x5F)
@@ -378,8 +468,9 @@ class Encoder:
         if isinstance(value, int) and not isinstance(value, bool):
             return self._within(value, 64, ".$date")
         if isinstance(value, str):
-            if len(value) == DATE_LENGTH and value.isascii():
-                plain = read_date(value.encode())
+            if len(value) == DATE_LENGTH:
+                content, _ = cesu8(value)
+                plain = read_date(content) if len(content) == DATE_LENGTH else NO_DATE
                 if plain != NO_DATE:
                     return plain
             try:
@@ -400,11 +491,7 @@ class Encoder:
 
     def _text(self, text: str) -> None:
         """A string as the writer of the dialect sends it."""
-        if text.isascii():
-            content = text.encode()
-            units = len(text)
-        else:
-            content, units = cesu8(text)
+        content, units = cesu8(text)
         if units <= 31 and self.dialect != d.V1:
             self.out.append(units)
             self.out.write(content)
@@ -610,78 +697,90 @@ class Encoder:
         if "$class" in item:
             self._object(item)
             return
-        tag = ""
+        name = ""
+        tag: _Tag | None = None
         for key in item:
             if key.startswith("$"):
-                tag = key
-                if key in TAGS:
+                name = key
+                tag = TAGS.get(key)
+                if tag is not None:
                     break
-        if not tag:
+        if not name:
             self._map(item, None, _USUAL, _KEYS)
             return
-        if tag not in TAGS:
-            raise self._error(f"{tag} is no tag of a Hessian value; a map with such keys needs $map")
-        beside = TAGS[tag]
-        for key in item:
-            if key != tag and key not in beside:
-                raise self._error(f"{key} may not stand beside {tag}")
-        wire = item.get("$wire")
-        value = item[tag]
-        if isinstance(wire, dict) and "define" in wire:
-            self._define(wire["define"])
-            wire = {name: one for name, one in wire.items() if name != "define"}
-            if tag not in ("$list", "$map"):
-                wire = wire.get("form")
-        if tag == "$list" or tag == "$map":
+        if tag is None:
+            raise self._error(f"{name} is no tag of a Hessian value; a map with such keys needs $map")
+        kind = tag.kind
+        value = item[name]
+        wire: Json = None
+        if len(item) > 1:
+            wire = self._beside(item, name, tag)
+        if kind == _LONG:
+            self._long_as(self._integer(value, name), wire)
+        elif kind == _LIST or kind == _MAP:
             self._label(item)
             if wire is None:
                 wire = _USUAL
             if not isinstance(wire, dict):
                 raise self._error("expected an object", ".$wire")
-            if tag == "$list":
-                if not isinstance(value, list):
-                    raise self._error("expected an array", ".$list")
+            if kind == _MAP:
+                self._map(value, item.get("$type"), wire, _TAGGED_KEYS)
+            elif isinstance(value, list):
                 self._list(value, item.get("$type"), wire, _TAGGED_ITEMS)
             else:
-                self._map(value, item.get("$type"), wire, _TAGGED_KEYS)
-        elif tag == "$string":
+                raise self._error("expected an array", ".$list")
+        elif kind == _STRING:
             self.string(value, wire)
-        elif tag == "$raw":
+        elif kind == _RAW:
             self.string({"$raw": value}, wire)
-        elif tag == "$ref":
+        elif kind == _REF:
             self._reference(value, wire)
-        elif tag == "$bytes":
+        elif kind == _BYTES:
             self.binary(hex_bytes(value, self._error("", ".$bytes").path), wire)
-        elif tag == "$date":
+        elif kind == _DATE:
             self._date(value, wire)
-        elif tag == "$xml":
+        elif kind == _XML:
             if self.dialect == d.FINAL:
                 raise self._error("hessian2 has no XML values")
             self.string(value, wire, "", True)
-        elif tag == "$remote":
+        elif kind == _REMOTE:
             self._remote(item, wire)
-        elif tag == "$double":
+        elif kind == _DOUBLE:
             number = NOT_FINITE.get(value) if isinstance(value, str) else value
             if isinstance(number, bool) or not isinstance(number, (int, float)):
                 raise self._error('expected a number, "NaN", "Infinity" or "-Infinity"', ".$double")
             try:
-                self._double(float(number), wire)
+                self._double_as(float(number), wire)
             except OverflowError:
                 raise self._error(f"{number} is too large for a double", ".$double") from None
-        elif tag == "$null" or tag == "$bool":
-            if (value is not None) if tag == "$null" else not isinstance(value, bool):
-                raise self._error("expected null" if tag == "$null" else "expected true or false", "." + tag)
+        elif kind == _INT:
+            small = self._within(self._integer(value, name), 32, ".$int")
+            self._int_as(small, wire, ".$wire")
+        else:
+            if (value is not None) if kind == _NULL else not isinstance(value, bool):
+                raise self._error("expected null" if kind == _NULL else "expected true or false", "." + name)
             if wire is not None:
                 raise self._error("there is but one form of it", ".$wire")
             self.out.append(0x4E if value is None else 0x54 if value else 0x46)
-        else:
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise self._error("expected an integer", "." + tag)
-            if tag == "$long":
-                self._long(value, wire)
-            else:
-                self._within(value, 32, ".$int")
-                self._int_as(value, wire, ".$wire")
+
+    def _beside(self, item: dict[str, Json], name: str, tag: _Tag) -> Json:
+        """The `$wire` of a tagged value, after the class definitions that it asks for."""
+        for key in item:
+            if key != name and key not in tag.beside:
+                raise self._error(f"{key} may not stand beside {name}")
+        wire = item.get("$wire")
+        if isinstance(wire, dict) and "define" in wire:
+            self._define(wire["define"])
+            wire = {key: one for key, one in wire.items() if key != "define"}
+            if tag.kind != _LIST and tag.kind != _MAP:
+                wire = wire.get("form")
+        return wire
+
+    def _integer(self, value: Json, name: str) -> int:
+        """The integer under a tag."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self._error("expected an integer", "." + name)
+        return value
 
     def _label(self, item: dict[str, Json]) -> None:
         """Remember the label of the list, map or object that comes next."""
@@ -781,8 +880,9 @@ class Encoder:
             return given
         return "" if given == "empty" or kind is None else kind
 
-    def _push(self, frame: _Frame) -> None:
-        self._frames.append(frame)
+    def _open(self, items: list[Json], naming: int, names: list[str], closer: int, first: i64 = 0) -> None:
+        """Write `items` from the index `first` on next: the members of a list, map or object."""
+        self._frame = _Frame(self._frame, items, naming, names, closer, first)
         self.count += 1
 
     def _list(self, items: list[Json], kind: Json, wire: dict[str, Json], naming: int) -> None:
@@ -791,7 +891,7 @@ class Encoder:
         size = len(items)
         if self.dialect == d.FINAL and kind is None and size <= 7 and not wire:
             out.append(0x78 + size)
-            self._push(_Frame(items, naming, _NO_NAMES, -1))
+            self._open(items, naming, _NO_NAMES, -1)
             return
         given = wire.get("type")
         number = self._type_number(kind, given)
@@ -850,15 +950,13 @@ class Encoder:
                 else:
                     out.append(0x6C)
                     write_i32_be(out, i32(declared))
-        self._push(_Frame(items, naming, _NO_NAMES, closer))
+        self._open(items, naming, _NO_NAMES, closer)
 
     def _map(self, value: Json, kind: Json, wire: dict[str, Json], naming: int) -> None:
         """The head of a map; its keys and values follow."""
         out = self.out
         items: list[Json] = []
-        names: list[str] = []
         if isinstance(value, dict):
-            names = list(value)
             for key, member in value.items():
                 items.append(key)
                 items.append(member)
@@ -872,7 +970,7 @@ class Encoder:
             raise self._error("expected an object, or an array of pairs [key, value]", ".$map")
         if self.dialect == d.FINAL and kind is None and not wire:
             out.append(0x48)
-            self._push(_Frame(items, naming, names, 0x5A))
+            self._open(items, naming, _NO_NAMES, 0x5A)
             return
         given = wire.get("type")
         number = self._type_number(kind, given)
@@ -888,10 +986,34 @@ class Encoder:
             self._int_as(number, wire.get("type_form"), ".$wire.type_form")
         elif number == -1:
             self._type_text(self._typed(kind, given))
-        self._push(_Frame(items, naming, names, 0x5A if self.dialect == d.FINAL else 0x7A))
+        self._open(items, naming, _NO_NAMES, 0x5A if self.dialect == d.FINAL else 0x7A)
 
     def _object(self, item: dict[str, Json]) -> None:
         """The head of an object, with its class definition where that is new; its fields follow."""
+        name = item["$class"]
+        keys = list(item.keys())
+        if not isinstance(name, str) or self.dialect == d.V1:
+            self._object_with_more(item)
+            return
+        known = _classes[self.dialect].get(name)
+        if known is None or known.keys != keys:
+            if keys[0] != "$class" or any(key.startswith("$") for key in keys[1:]):
+                self._object_with_more(item)
+                return
+            known = _Class(name, keys)
+        number = self.classes.get(known.identity, -1)
+        if number < 0:
+            number = self.class_count
+            self._define_usual(known)
+        if self.dialect == d.FINAL and number <= 15:
+            self.out.append(0x60 + number)
+        else:
+            self.out.append(0x4F if self.dialect == d.FINAL else 0x6F)
+            self._int(number)
+        self._open(list(item.values()), _FIELDS, keys, -1, 1)
+
+    def _object_with_more(self, item: dict[str, Json]) -> None:
+        """The head of an object that has more than a class and fields, or is no object in its dialect."""
         out = self.out
         name = item["$class"]
         texts: list[str] = []
@@ -911,26 +1033,20 @@ class Encoder:
         if self.dialect == d.V1:
             self._object_as_map(name, names, items)
             return
-        if isinstance(name, str) and naming == _FIELDS:
-            identity: tuple[str | bytes, ...] = (name, *texts)
-        else:
-            identity = class_key(name, names)
+        identity = class_key(name, names)
         if how:
             number = self._class_number(identity, name, names, how)
         else:
             number = self.classes.get(identity, -1)
             if number < 0:
                 number = self.class_count
-                if isinstance(name, str) and naming == _FIELDS:
-                    self._define_plain(identity, name, texts)
-                else:
-                    self._define_one(name, names, how)
+                self._define_one(name, names, how)
         if self.dialect == d.FINAL and 0 <= number <= 15 and "form" not in how and "class_form" not in how:
             out.append(0x60 + number)
         else:
             out.append(0x4F if self.dialect == d.FINAL else 0x6F)
             self._int_as(number, how.get("class_form"), ".$wire.class_form")
-        self._push(_Frame(items, naming, texts, -1))
+        self._open(items, naming, texts, -1)
 
     def _field_pairs(self, pairs: Json, texts: list[str]) -> tuple[list[Json], list[Json]]:
         """The names and the values of fields given as pairs."""
@@ -989,8 +1105,7 @@ class Encoder:
         for key, member in zip(names, items, strict=True):
             both.append(key)
             both.append(member)
-        texts = [key if isinstance(key, str) else "$fields" for key in names]
-        self._push(_Frame(both, _KEYS, texts, 0x7A))
+        self._open(both, _KEYS, _NO_NAMES, 0x7A)
 
     def _define(self, given: Json) -> None:
         """Class definitions that stand before a value."""
@@ -1008,20 +1123,21 @@ class Encoder:
             }
             self._define_one(one["name"], fields, how)
 
-    def _define_plain(self, identity: tuple[str | bytes, ...], name: str, texts: list[str]) -> None:
-        """Write the usual definition of a class. It is kept, since messages repeat the same few."""
-        known = _definitions[self.dialect]
-        definition = known.get(identity)
-        if definition is None:
+    def _define_usual(self, known: _Class) -> None:
+        """Write the usual definition of a class, and keep it."""
+        definition = known.definition
+        if not definition:
             aside = BytesWriter()
-            Encoder(aside, self.dialect)._define_one(name, texts, _USUAL)
+            Encoder(aside, self.dialect)._define_one(known.name, known.keys[1:], _USUAL)
             definition = aside.getvalue()
             if len(definition) <= _KEPT_BYTES:
-                if len(known) >= _KEPT:
-                    known.clear()
-                known[identity] = definition
+                known.definition = definition
+                kept = _classes[self.dialect]
+                if len(kept) >= _KEPT:
+                    kept.clear()
+                kept[known.name] = known
         self.out.write(definition)
-        self.classes.setdefault(identity, self.class_count)
+        self.classes[known.identity] = self.class_count
         self.class_count += 1
 
     def _define_one(self, name: Json, fields: Sequence[Json], how: dict[str, Json]) -> None:

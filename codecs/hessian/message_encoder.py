@@ -15,12 +15,13 @@ from wirelens.codecs.node import Json
 from wirelens.codecs.notation import EncodeError
 
 MEMBERS: Final = ("values", "call", "reply", "fault", "message", "packets", "envelope")
+_ANY_MEMBER: Final = "a message with one of " + ", ".join(MEMBERS)
 PACKET_BYTES: Final = 0xFFFF
 
 
 def encode_message(message: Json, dialect: int, out: BytesWriter, path: str = "") -> None:
     """Write one message of the notation. Raises EncodeError with the path."""
-    given = object_of(message, path, "a message with one of " + ", ".join(MEMBERS))
+    given = object_of(message, path, _ANY_MEMBER)
     prefix = path + "." if path else ""
     if len(given) == 1 and "values" in given:
         Encoder(out, dialect).values(given["values"], prefix + "values")
