@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -174,6 +175,7 @@ def group(ctx: click.Context) -> None:
 def main() -> None:
     """The console script."""
     gc.set_threshold(50_000, 20, 50)  # trees have no cycles: looking for them often is time lost
+    atexit.register(gc.freeze)  # nor at the end, when the interpreter would
     group(prog_name="wirelens")
 
 
