@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from wirelens.cli import options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Final
 
-    from wirelens.cli.inputs import Input
+    from wirelens.cli.inputs import Input, Inputs
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
     from wirelens.codecs import Json
@@ -31,6 +32,8 @@ Flows of which nothing is known are listed with --all."""
 
 
 VERDICTS_KEPT: Final = 1 << 12
+ROWS_KEPT: Final = 1 << 12
+CELL_END: Final = "\0"
 
 
 @click.command(
@@ -56,68 +59,121 @@ def command(
     written: options.Written,
 ) -> None:
     """List the conversations in captures: endpoints, protocol, messages, bytes, gaps, duration."""
-    from wirelens.cli.inputs import InputError, Inputs
+    from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
 
     inputs = Inputs(given, written.verbose)
     selection = Selection(flow, port, ())
-    damaged = False
-    listed: list[tuple[str, Row]] = []
+    run = Run(inputs, protocol, selection, everything)
     with Output(written, inputs.paths) as output:
-        for item in inputs:
+        inputs.before_talk = output.flush
+        if style == "json":
+            from wirelens.formatters.json import array
+
+            for text in array(run.as_json()):
+                output.text(text)
+        else:
+            run.tables(output)
+    ctx.exit(2 if inputs.failed else 1 if run.damaged or inputs.damaged else 0)
+
+
+class Run:
+    """Lists all inputs; `damaged` says whether something was, or did not decode."""
+
+    def __init__(self, inputs: Inputs, protocol: str | None, selection: Selection, everything: bool) -> None:
+        self.inputs = inputs
+        self.protocol = protocol
+        self.selection = selection
+        self.everything = everything
+        self.damaged = False
+
+    def captures(self, pack: Callable[[Row, Input], bytes]) -> Iterator[tuple[Input, list[Listed]]]:
+        """The captures with their flows in order; `pack` makes of each what is to be kept."""
+        from wirelens.cli.inputs import InputError
+
+        for item in self.inputs:
             if not item.capture:
-                inputs.fail(f"{item.name}: not a capture ({item.form})")
+                self.inputs.fail(f"{item.name}: not a capture ({item.form})")
                 continue
             item.progress = True
             try:
-                rows, broken = conversations(item, protocol, selection)
+                rows, broken = conversations(item, self.protocol, self.selection, pack)
             except InputError as error:
-                inputs.fail(str(error))
+                self.inputs.fail(str(error))
                 continue
-            damaged = damaged or broken or any(row.undecoded for row in rows)
-            if style == "json":
-                listed.extend([(item.name, row) for row in rows])
-                continue
-            if inputs.several:
-                output.line([("heading", item.name)])
-            table([row for row in rows if everything or row.known], output)
-            hidden = 0 if everything else sum(1 for row in rows if not row.known)
-            if hidden:
-                click.echo(f"{item.name}: {hidden} flows of other protocols (--all lists them)", err=True)
-        if style == "json":
-            from wirelens.codecs import dumps
-            from wirelens.formatters.json import array
+            self.damaged = self.damaged or broken or any(row.undecoded for row in rows)
+            yield item, rows
 
-            for text in array(dumps(row.as_json(name)) for name, row in listed):
-                output.text(text)
-    ctx.exit(2 if inputs.failed else 1 if damaged or inputs.damaged else 0)
+    def as_json(self) -> Iterator[str]:
+        """A JSON text for each flow."""
+        from zlib import compress, decompress
+
+        from wirelens.codecs import dumps
+
+        for _, rows in self.captures(lambda row, item: compress(dumps(row.as_json(item.name)).encode(), 1)):
+            for row in rows:
+                yield decompress(row.packed).decode()
+
+    def tables(self, output: Output) -> None:
+        """For people."""
+        for item, rows in self.captures(lambda row, item: row.as_cells()):
+            if self.inputs.several:
+                output.line([("heading", item.name)])
+            table([row for row in rows if self.everything or row.known], output)
+            hidden = 0 if self.everything else sum(1 for row in rows if not row.known)
+            if hidden:
+                from wirelens.formatters.layout import count
+
+                flows = count(hidden, "flow")
+                click.echo(f"{item.name}: {flows} of other protocols (--all lists them)", err=True)
+
+
+class Listed(NamedTuple):
+    """A flow that has ended: what is shown of it, in little room."""
+
+    packed: bytes
+    known: bool
+    undecoded: int
 
 
 class Row:
     """What is known of one flow; pairs of numbers are of its two directions."""
 
-    __slots__ = ("errors", "flow", "known", "messages", "notes", "slowest_us", "undecoded", "verdicts")
+    __slots__ = ("ends", "first", "flow", "known", "messages", "replies", "second", "slowest_us", "undecoded")
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
-        self.messages = [0, 0]
+        self.messages = 0
+        self.replies = 0  # messages of the second direction
         self.undecoded = 0
-        self.errors = 0
         self.slowest_us = -1
         self.known = False
-        self.verdicts: list[Verdict | None] = [None, None]
+        self.ends = 0  # directions that have ended
+        self.first: Verdict | None = None
+        self.second: Verdict | None = None
 
     def add(self, said: Said) -> None:
         record = said.record
         if record.error is not None:
             self.undecoded += record.length
+        elif said.direction:
+            self.replies += 1
         else:
-            self.messages[said.direction] += 1
-        if record.damaged:
-            self.errors += 1
+            self.messages += 1
         if said.latency_us is not None and said.latency_us > self.slowest_us:
             self.slowest_us = said.latency_us
+
+    def settle(self, direction: int, verdict: Verdict) -> None:
+        self.known = self.known or verdict.protocol != "unknown"
+        if direction:
+            self.second = verdict
+        else:
+            self.first = verdict
+
+    @property
+    def verdicts(self) -> tuple[Verdict | None, Verdict | None]:
+        return self.first, self.second
 
     @property
     def protocol(self) -> str:
@@ -134,6 +190,25 @@ class Row:
     def endpoints(self) -> str:
         return f"{self.flow.transport} {self.flow.endpoint(0)} > {self.flow.endpoint(1)}"
 
+    def as_cells(self) -> bytes:
+        """The cells of the table."""
+        from wirelens.formatters.summary import duration
+
+        first, second = self.flow.directions
+        cells = (
+            str(self.flow.number),
+            self.endpoints,
+            self.protocol,
+            f"{self.bits:.0f}" if self.bits else "",
+            f"{self.messages:,} / {self.replies:,}",
+            f"{first.length - first.gap_bytes:,} / {second.length - second.gap_bytes:,}",
+            f"{self.undecoded:,}" if self.undecoded else "",
+            f"{first.gap_bytes + second.gap_bytes:,}" if first.gap_count + second.gap_count else "",
+            duration(self.slowest_us / 1e6) if self.slowest_us >= 0 else "",
+            duration((self.flow.last_us - self.flow.first_us) / 1e6),
+        )
+        return CELL_END.join(cells).encode()
+
     def as_json(self, file: str) -> Json:
         from wirelens.codecs.conversations import time_text
 
@@ -147,7 +222,7 @@ class Row:
                     "protocol": None if verdict is None else verdict.protocol,
                     "bits": 0.0 if verdict is None else round(verdict.bits, 1),
                     "reasons": [] if verdict is None else list(verdict.reasons),
-                    "messages": self.messages[number],
+                    "messages": self.replies if number else self.messages,
                     "bytes": side.length - side.gap_bytes,
                     "missing": side.gap_bytes,
                     "gaps": side.gap_count,
@@ -168,34 +243,51 @@ class Row:
         }
 
 
-def conversations(item: Input, protocol: str | None, selection: Selection) -> tuple[list[Row], bool]:
+def conversations(
+    item: Input, protocol: str | None, selection: Selection, pack: Callable[[Row, Input], bytes]
+) -> tuple[list[Listed], bool]:
     """The flows of a capture in order, and whether the file is damaged."""
     from wirelens.cli.packets import Capture
 
     capture = Capture(item, protocol, selection, True)
     rows: dict[int, Row] = {}
+    ended: list[int] = []  # numbers of rows to which nothing but acknowledgements may come
+    listed: dict[int, Listed] = {}
     kept: dict[Verdict, Verdict] = {}  # most flows are found alike: one verdict stands for them
 
     def count(said: list[Said]) -> None:
         for (number, direction), verdict in capture.verdicts.items():
-            row = rows[number]
             if len(kept) < VERDICTS_KEPT:
                 verdict = kept.setdefault(verdict, verdict)
-            row.verdicts[direction] = verdict
-            row.known = row.known or verdict.protocol != "unknown"
+            rows[number].settle(direction, verdict)
         capture.verdicts.clear()
         for one in capture.known(said):
             rows[one.flow.number].add(one)
 
+    def end(row: Row) -> None:
+        listed[row.flow.number] = Listed(pack(row, item), row.known, row.undecoded)
+
     for piece in capture.pieces():
-        if piece.flow.number not in rows:
-            rows[piece.flow.number] = Row(piece.flow)
+        number = piece.flow.number
+        row = rows.get(number)
+        if row is None:
+            row = rows[number] = Row(piece.flow)
         count(capture.conversations.feed(piece))
+        if piece.end:
+            row.ends += 1
+            if row.ends == 2:
+                ended.append(number)
+                if len(ended) >= ROWS_KEPT:
+                    for old in ended[: ROWS_KEPT // 2]:
+                        end(rows.pop(old))
+                    del ended[: ROWS_KEPT // 2]
     count(capture.conversations.close())
+    for row in rows.values():
+        end(row)
     capture.foreign = 0
-    capture.messages = len(rows)
+    capture.messages = len(listed)
     capture.say_end()
-    return [rows[number] for number in sorted(rows)], capture.damaged
+    return [listed[number] for number in sorted(listed)], capture.damaged
 
 
 HEADINGS: Final = (
@@ -214,43 +306,34 @@ LEFT: Final = (1, 2)  # columns that stand on the left
 LESS: Final = (3, 8, 9, 4)  # columns that a narrow terminal goes without, in this order
 
 
-def table(rows: list[Row], output: Output) -> None:
+def table(rows: list[Listed], output: Output) -> None:
     """The flows as a table."""
     from wirelens.formatters import layout as lay
-    from wirelens.formatters.summary import duration
 
-    cells: list[tuple[str, ...]] = []
-    for row in rows:
-        first, second = row.flow.directions
-        cells.append(
-            (
-                str(row.flow.number),
-                row.endpoints,
-                row.protocol,
-                f"{row.bits:.0f}" if row.bits else "",
-                f"{row.messages[0]:,} / {row.messages[1]:,}",
-                f"{first.length - first.gap_bytes:,} / {second.length - second.gap_bytes:,}",
-                f"{row.undecoded:,}" if row.undecoded else "",
-                f"{first.gap_bytes + second.gap_bytes:,}" if first.gap_count + second.gap_count else "",
-                duration(row.slowest_us / 1e6) if row.slowest_us >= 0 else "",
-                duration((row.flow.last_us - row.flow.first_us) / 1e6),
-            )
-        )
-    if not cells:
+    if not rows:
         return
-    used = [place for place in range(len(HEADINGS)) if any(cell[place] for cell in cells)]
-    needs = [
-        max(len(heading), *[len(cell[place]) for cell in cells]) for place, heading in enumerate(HEADINGS)
-    ]
+    needs = [len(heading) for heading in HEADINGS]
+    full = [False] * len(HEADINGS)
+    for row in rows:
+        for place, cell in enumerate(row.packed.decode().split(CELL_END)):
+            if cell:
+                full[place] = True
+                needs[place] = max(needs[place], len(cell))
+    used = [place for place in range(len(HEADINGS)) if full[place]]
     width = output.layout.width
     for place in LESS:
         if width is not None and place in used and sum([needs[one] + 2 for one in used]) - 2 > width:
             used.remove(place)
     widths = [needs[place] for place in used]
     styles = {0: lay.NUMBER, 1: lay.PLAIN, 2: lay.PROTOCOL, 6: lay.ERROR, 7: lay.NOTE}
-    for number, cell in enumerate([HEADINGS, *cells]):
+
+    def show(cells: Sequence[str], heading: bool) -> None:
         line: Line = []
-        for cells_of, place in zip(widths, used, strict=True):
-            text = f"{cell[place]:<{cells_of}}" if place in LEFT else f"{cell[place]:>{cells_of}}"
-            line.append((lay.DIM if number == 0 else styles.get(place, lay.PLAIN), text + "  "))
+        for room, place in zip(widths, used, strict=True):
+            text = f"{cells[place]:<{room}}" if place in LEFT else f"{cells[place]:>{room}}"
+            line.append((lay.DIM if heading else styles.get(place, lay.PLAIN), text + "  "))
         output.line(output.layout.fit(line))
+
+    show(HEADINGS, True)
+    for row in rows:
+        show(row.packed.decode().split(CELL_END), False)
