@@ -90,6 +90,8 @@ class Capture:
             click.echo(f"{name}: at byte {note.offset}: {clean(note.text)} ({note.code})", err=True)
         if len(damage) > NOTES_SAID:
             click.echo(f"{name}: {count(len(damage) - NOTES_SAID, 'more note')} like these", err=True)
+        for way, note in self.conversations.unsaid[:NOTES_SAID]:
+            click.echo(f"{name}: {way}: {clean(note.text)} ({note.code})", err=True)
         if self.foreign:
             flows = count(len(self.foreign_flows), "flow")
             click.echo(f"{name}: {flows} with {count(self.foreign, 'byte')} of other protocols", err=True)

@@ -32,6 +32,8 @@ PACKETS: Final = 64
 """So many packet numbers a record names at most: its first ones and its last."""
 ANSWER_HEAD: Final = 4
 """Bytes that tell which of several protocols answers another."""
+NOTES_KEPT: Final = 1000
+"""So many notes that no record has are kept."""
 PORT_BITS: Final = 4.0
 """What a protocol's usual port adds to the evidence of its bytes."""
 
@@ -150,7 +152,8 @@ class Conversations:
     """Decodes all flows of a capture.
 
     `protocol` None finds each flow's. `verdicts`, where given, gets the verdict on each direction under
-    (flow number, direction) when it is found. Without `sources` the records get no `source`.
+    (flow number, direction) when it is found. Without `sources` the records get no `source`. `unsaid` has the
+    first notes on flows of known protocols that no record has, each behind its direction as text.
     """
 
     def __init__(
@@ -162,6 +165,7 @@ class Conversations:
         self.protocol: Final = protocol
         self.verdicts: Final = verdicts
         self.sources: Final = sources
+        self.unsaid: list[tuple[str, Note]] = []
         self._sides: dict[tuple[int, int], _Side] = {}
         self._undecided: dict[tuple[int, int], _Side] = {}  # those with bytes waiting, oldest first
         self._heads: i64 = 0
@@ -196,6 +200,9 @@ class Conversations:
         for key, side in list(self._sides.items()):
             if not side.ended:
                 self._end(key, side, said)
+        for side in self._sides.values():  # of which the other direction has nothing
+            if side.named:
+                self._leave(side)
         return said
 
     def _end(self, key: tuple[int, int], side: _Side, said: list[Said]) -> None:
@@ -209,8 +216,19 @@ class Conversations:
         side.held = 0
         other = self._sides.get((key[0], 1 - key[1]))
         if other is not None and other.ended:
+            if side.named or other.named:
+                self._leave(side)
+                self._leave(other)
             del self._sides[key]
             del self._sides[(key[0], 1 - key[1])]
+
+    def _leave(self, side: _Side) -> None:
+        """Keep the notes that have come to no record."""
+        notes = side.notes
+        if notes is not None:
+            for note in notes:
+                if note.code != "joined-middle" and len(self.unsaid) < NOTES_KEPT:
+                    self.unsaid.append((self._text(side), note))
 
     # --- which protocol -------------------------------------------------------------------------------
 

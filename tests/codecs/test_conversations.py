@@ -105,6 +105,23 @@ def test_a_gap_ends_a_message_and_the_next_provable_one_is_found() -> None:
     assert codes.count("missing-bytes") == 1
 
 
+def test_notes_without_a_record_are_not_lost() -> None:
+    late = Note("reset-text", 0, "a reset carries 7 bytes of text")
+    for directions in ((0, 1), (0,)):
+        talk = Talk(Conversations())
+        talk.say(0, request(1))
+        for direction in directions:
+            talk.say(direction, b"", notes=(late, Note("joined-middle", 0, "")), end="reset")
+        talk.conversations.close()
+        way = ["tcp 10.0.0.1:40000 > 10.0.0.2:1080", "tcp 10.0.0.2:1080 > 10.0.0.1:40000"]
+        assert talk.conversations.unsaid == [(way[direction], late) for direction in directions]
+    talk = Talk(Conversations())
+    talk.say(0, b"GARBAGE?")
+    talk.say(1, b"", notes=(late,), end="reset")
+    talk.conversations.close()
+    assert talk.conversations.unsaid == []  # of other protocols nothing is said
+
+
 def test_both_directions_help_each_other() -> None:
     verdicts: dict[tuple[int, int], module.Verdict] = {}
     talk = Talk(Conversations(None, verdicts))
