@@ -3,7 +3,7 @@
 from typing import Final
 
 from librt.strings import read_i16_be, read_i32_be, read_i64_be
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.tape import Buffer
 
@@ -32,6 +32,7 @@ class DecodeError(ValueError):
         return (DecodeError, (self.code, self.offset, self.text, self.needed))
 
 
+@mypyc_attr(acyclic=True)  # nothing refers back to it: not for the garbage collector
 class Cursor:
     """Reads a buffer from `pos` up to, not including, `end` (positions in `buffer.data`).
 

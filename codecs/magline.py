@@ -21,7 +21,7 @@ hex of the whole field, key included}. `magline` has none.
 from typing import Final
 
 from librt.strings import BytesWriter, read_i16_be, read_i16_le, read_i32_be, read_i32_le, read_i64_le
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.background import MEETS, OTHER, prices, proved
@@ -205,6 +205,7 @@ def _u32(data: bytes, at: i64, little: bool) -> i64:
     return i64(read_i32_be(data, at)) & 0xFFFFFFFF
 
 
+@mypyc_attr(acyclic=True)  # nothing refers back to it: not for the garbage collector
 class _Head:
     """The 16 bytes of a specified head at `at`, in the byte order that makes sense of them."""
 

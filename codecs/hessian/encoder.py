@@ -11,7 +11,7 @@ from struct import Struct
 from typing import Final
 
 from librt.strings import BytesWriter, write_f64_be, write_i32_be, write_i64_be
-from mypy_extensions import i32, i64
+from mypy_extensions import i32, i64, mypyc_attr
 
 from wirelens.codecs.expect import NOT_FINITE, hex_bytes
 from wirelens.codecs.hessian import dialects as d
@@ -96,6 +96,7 @@ _FIELDS: Final = 5
 _FIELD_PAIRS: Final = 6
 
 
+@mypyc_attr(acyclic=True)  # nothing refers back to it: not for the garbage collector
 class _Frame:
     """A container being written: what is in it, in the order of the bytes."""
 
@@ -172,6 +173,7 @@ def units_of_raw(content: bytes) -> int:
     return count
 
 
+@mypyc_attr(acyclic=True)  # as a frame
 class Encoder:
     """Writes values that share one scope: one reference, one class and one type table."""
 
