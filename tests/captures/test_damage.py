@@ -61,10 +61,10 @@ HARD = [b"\xff\xff\xff\xff", b"\0\0\0\0", b"\x7f\xff\xff\xff", b"\0\0\0\x80", b"
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """A capture with some places written over, left out, put in or repeated."""
+    """A capture with some places behind its magic written over, left out, put in or repeated."""
     data = bytearray(draw(st.sampled_from(FILES)))
     for _ in range(draw(st.integers(1, 5))):
-        at = draw(st.integers(0, max(len(data) - 1, 0)))
+        at = draw(st.integers(4, max(len(data) - 1, 4)))
         size = draw(st.sampled_from([1, 2, 4, 16, 100]))
         match draw(st.sampled_from(["over", "out", "in", "again", "cut"])):
             case "over":
