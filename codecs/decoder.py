@@ -15,6 +15,7 @@ MAX_MESSAGE: Final = 1 << 28  # bytes of one message that may wait for their res
 OPAQUE_BYTES: Final = 1 << 20  # bytes of no known protocol that one record holds at most
 ATTEMPT_FACTOR: Final = 8  # bytes that may be read over again for each byte that came in
 ATTEMPT_FREE: Final = 1 << 16
+BYTES_A_NODE: Final = 5  # about so many bytes of a message give a node of the tape
 
 
 def decode(data: bytes, protocol: str | None = None) -> list[Record]:
@@ -150,9 +151,10 @@ class Decoder:
         data = self._data
         end: i64 = len(data)
         buffer = Buffer(data, self._base)
+        room = (end - self._pos) // BYTES_A_NODE
         while self._pos < end:
             start = self._pos
-            tape = Tape(buffer)
+            tape = Tape(buffer, room)
             cursor = Cursor(buffer, start, end)
             try:
                 codec.decode(cursor, tape, final)
@@ -182,6 +184,7 @@ class Decoder:
                 raise AssertionError(f"{codec.name} decoded a message of no bytes")
             records.append(Record(codec, int(self._base + start), int(cursor.pos - start), tape))
             self._pos = cursor.pos
+            room = tape.size() + tape.size() // 4  # the next one is often like it
 
     def _behind(self, codec: Codec, start: i64, again: i64, end: i64, final: bool) -> i64:
         """Where decoding goes on behind damage that starts at `start`; -1 to wait for more bytes.

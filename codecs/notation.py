@@ -12,7 +12,7 @@ from json.encoder import encode_basestring
 from typing import Final
 
 from librt.strings import BytesWriter, read_f64_le, write_i64_le
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import FIELDS, HINTS, TAGS, Json, Node, single_of, utf8, utf16_text
@@ -62,6 +62,7 @@ _NO_KEYS: Final[list[bytes]] = []
 _NOTHING: Final = Buffer(b"")
 
 
+@mypyc_attr(acyclic=True)
 class _Frame:
     """A container being written."""
 
@@ -77,6 +78,7 @@ class _Frame:
         self.hints: dict[str, Json] | None = None
 
 
+@mypyc_attr(acyclic=True)
 class _ClassKeys:
     """How objects of one class start, and what stands before each field's value."""
 
@@ -86,6 +88,7 @@ class _ClassKeys:
         self.pairs: Final = pairs
 
 
+@mypyc_attr(acyclic=True)
 class Writer:
     """Writes the notation of trees into `out`; with `plain` the reading form, without tags."""
 

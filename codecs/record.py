@@ -3,6 +3,7 @@
 from typing import Final
 
 from librt.strings import BytesWriter
+from mypy_extensions import mypyc_attr
 
 from wirelens.codecs.codec import Codec
 from wirelens.codecs.codes import Note
@@ -17,6 +18,7 @@ UNKNOWN: Final = "unknown"
 WORST_FIRST: Final[tuple[str, ...]] = ("gadget-class", "gap", "conflict", "number-lost", "dangling-ref")
 
 
+@mypyc_attr(acyclic=True)
 class Record:
     """One message, or a stretch of bytes that is none.
 

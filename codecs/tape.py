@@ -21,7 +21,7 @@ from bisect import bisect_right
 from typing import Final
 
 from librt.vecs import extend, vec
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.codes import Note
 
@@ -95,6 +95,9 @@ FIELD_SHIFT: Final = 32
 LOW_HALF: Final = 0xFFFFFFFF
 
 
+# acyclic, here and elsewhere: nothing refers back to such an object, so that the garbage collector need not
+# look at it.
+@mypyc_attr(acyclic=True)
 class Buffer:
     """Bytes that nodes' offsets point into, and where these bytes stand in the input.
 
@@ -127,6 +130,7 @@ class Buffer:
         return offset + (position - at)
 
 
+@mypyc_attr(acyclic=True)
 class Fault:
     """What did not decode: a code of codes.py, the absolute offset in bytes, and a sentence."""
 
@@ -136,19 +140,24 @@ class Fault:
         self.text: Final = text
 
 
-_ROOM: Final[vec[i64]] = vec[i64]([0] * 160)  # what a tape starts with: 32 nodes
+LEAST_ROOM: Final = 16  # nodes that a tape has room for from the start, at least and at most
+MOST_ROOM: Final = 256
+_ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
 
 
+@mypyc_attr(acyclic=True)
 class Tape:
     """The nodes of one message, with the notes and inner errors met on the way.
 
-    `count` nodes lie in `words`; what is behind them is room for more.
+    `count` nodes lie in `words`; what is behind them is room for more, from the start for about `room`
+    nodes. `unfamiliar` says that a name was read which the codec has to look at when the message is whole.
     """
 
-    def __init__(self, buffer: Buffer) -> None:
-        self.words: vec[i64] = _ROOM[:]
+    def __init__(self, buffer: Buffer, room: i64 = 32) -> None:
+        self.words: vec[i64] = _ROOM[: min(max(room, LEAST_ROOM), MOST_ROOM) * WIDTH]
         self.count: i64 = 0
         self.buffer: Final = buffer
+        self.unfamiliar = False
         # made when they are first asked for: most messages have none, and there are many messages
         self._buffers: list[Buffer] | None = None
         self._notes: list[Note] | None = None
@@ -242,6 +251,35 @@ class Tape:
         self._buffers = other._buffers
         self._notes = other._notes
         self._faults = other._faults
+        self.unfamiliar = other.unfamiliar
+
+    def paste(self, nodes: vec[i64], position: i64) -> i64:
+        """Write a node that was written before, with all that it holds; its index.
+
+        `nodes` are its words: NEXT relative to its index; START, END and a text's NUMBER to `position`.
+        """
+        index = self.count
+        at = index * WIDTH
+        size = len(nodes)
+        words = self.words
+        while at + size > len(words):
+            words = extend(words, words)
+        self.words = words
+        place: i64 = 0
+        while place < size:
+            head = nodes[place + HEAD]
+            number = nodes[place + NUMBER]
+            if head & KIND_MASK == STRING16:
+                number += position
+            words[at + HEAD] = head
+            words[at + START] = nodes[place + START] + position
+            words[at + END] = nodes[place + END] + position
+            words[at + NEXT] = nodes[place + NEXT] + index
+            words[at + NUMBER] = number
+            at += WIDTH
+            place += WIDTH
+        self.count = index + size // WIDTH
+        return index
 
     def head(self, index: i64) -> i64:
         """A node's HEAD word, packed as `head` does."""

@@ -1,9 +1,13 @@
 """What tests of a protocol hold every input against."""
 
+import gzip
+from pathlib import Path
 from typing import Any
 
 from wirelens import codecs
 from wirelens.codecs.record import Record
+
+VECTORS = Path(__file__).parent / "vectors"
 
 
 def decoded(data: bytes, protocol: str) -> list[Record]:
@@ -36,3 +40,16 @@ def message(record: Record) -> Any:
 
 def codes(record: Record) -> list[str]:
     return [note.code for note in record.notes]
+
+
+def inputs(protocol: str) -> list[bytes]:
+    """The bytes of the vectors of a protocol, of those files that lie in tests/vectors."""
+    found: list[bytes] = []
+    for path in sorted(VECTORS.glob("*.jsonl*")):
+        raw = path.read_bytes()
+        for line in (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode().splitlines():
+            # not json.loads: some meanings nest deeper than it reads
+            if f'"protocol": "{protocol}"' in line[:400]:
+                start = line.index('"hex": "') + len('"hex": "')
+                found.append(bytes.fromhex(line[start : line.index('"', start)]))
+    return found

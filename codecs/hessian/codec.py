@@ -52,7 +52,7 @@ class Hessian(Codec):
                 raise
             first = error
         reached = cursor.pos
-        if start == 0:
+        if start == 0 and tape.buffer.base == 0:
             # only for a whole stream: tried at each damaged place, this would not be linear
             if self.dialect == d.FINAL and cursor.data[0] < 0x90:
                 trial = Tape(tape.buffer)

@@ -8,12 +8,19 @@ from typing import Final
 
 from librt.strings import read_f32_be, read_f64_be, read_i16_be, read_i32_be, read_i64_be
 from librt.vecs import append, vec
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian import forms
+from wirelens.codecs.hessian.familiar import (
+    Definition,
+    find_definition,
+    harmless,
+    learn_definition,
+    names_number,
+)
 from wirelens.codecs.scan import plain_end
 from wirelens.codecs.tape import FORM_SHIFT, HIDDEN, REFERRED, SIMPLE, Tape
 
@@ -67,6 +74,7 @@ def opens_message(dialect: i64, data: bytes, pos: i64, end: i64) -> bool:
     return True
 
 
+@mypyc_attr(acyclic=True)
 class Tables:
     """What the values of one scope share: references, class definitions, types.
 
@@ -153,6 +161,32 @@ def measure(data: bytes, at: i64, end: i64, units: i64, wide: i64) -> i64:
         else:
             return -2 - at
     return at << MEASURE_SHIFT | flags
+
+
+def known_definition(dialect: i64, data: bytes, start: i64, end: i64) -> Definition | None:
+    """The class definition that starts at a position, where one of the same bytes was read before."""
+    name = start + 2
+    if name >= end:
+        return None
+    size: i64 = data[start + 1]
+    action: i64 = d.TABLES[dialect][size]
+    if dialect == d.FINAL:
+        if action == d.STRING_MEDIUM:
+            size = (size & 3) << 8 | data[name]
+            name += 1
+        elif action != d.STRING_SHORT:
+            return None
+    elif action == d.INT_1:
+        size -= 0x90
+    elif action == d.INT_2:
+        size = ((size - 0xC8) << 8) + data[name]
+        name += 1
+    else:
+        return None
+    if size <= 0 or name + size > end:
+        return None
+    known = find_definition(data, start, name, size)
+    return None if known is None or start + len(known.data) > end else known
 
 
 def skip_plain_class(data: bytes, pos: i64, end: i64) -> i64:
@@ -325,6 +359,7 @@ def double_shorter(value: float, bits: i64, dialect: i64) -> bool:
     return single_fits(bits)
 
 
+@mypyc_attr(acyclic=True)
 class Values:
     """Reads values of one dialect from a cursor onto a tape, into the tables of one scope."""
 
@@ -996,6 +1031,8 @@ class Values:
         tape.set_number(node, node)
         content = tape.number(node + 1)
         end = self.cursor.pos
+        if content < 0 or not harmless(self.data, content, end):
+            tape.unfamiliar = True
         flags: i64 = 0
         if not self.usual:
             flags = forms.TYPE
@@ -1250,13 +1287,15 @@ class Values:
         """A class definition behind its opcode; `before`: how many stand directly before it."""
         cursor = self.cursor
         tape = self.tape
-        tables = self.tables
         data = self.data
+        at = cursor.pos
+        if action != d.CLASS_2006 and self._known_class(start, before):
+            return
         about: i64 = 0
         wide_before = self.wide_seen
         self.wide_seen = False
         node = tape.open(t.CLASS | HIDDEN, start, before)
-        at = cursor.pos
+        plain = True
         if action == d.CLASS_FINAL:
             self.string(0, "the name of a class")
             if not self.usual:
@@ -1310,15 +1349,46 @@ class Values:
             self.string(0, "the name of a field")
             if not self.usual:
                 about |= _ODD
+            plain = plain and tape.head(tape.size() - 1) & SIMPLE != 0
             pos = cursor.pos
             left -= 1
         cursor.pos = pos
         tape.close(node, pos)
+        name_end = tape.end(node + 1)
+        if name < 0 or not harmless(data, name, name_end):
+            if name < 0 or fields != 1 or not names_number(data, name, name_end):
+                tape.unfamiliar = True
+        elif about == 0 and plain and before == 0 and action != d.CLASS_2006 and tape.head(node + 1) & SIMPLE:
+            learn_definition(tape, node, data)
         if self._find_class(node, name, pos, about) >= 0 or self.wide_seen:
             about |= _SAME
         self.wide_seen = self.wide_seen or wide_before
+        self._add_class(node, fields, name, pos, about)
+
+    def _add_class(self, node: i64, fields: i64, name: i64, end: i64, about: i64) -> None:
+        """Give a definition the next number."""
+        tables = self.tables
         classes = append(append(tables.classes, node), fields)
-        tables.classes = append(append(append(classes, name), pos), about)
+        tables.classes = append(append(append(classes, name), end), about)
+
+    def _known_class(self, start: i64, before: i64) -> bool:
+        """Write the class definition at `start` as it was read before; False where it was not."""
+        cursor = self.cursor
+        known = known_definition(self.dialect, self.data, start, cursor.end)
+        if known is None:
+            return False
+        tape = self.tape
+        node = tape.paste(known.nodes, start)
+        if before:
+            tape.set_number(node, before)
+        name = tape.number(node + 1)
+        end = tape.end(node)
+        about: i64 = 0
+        if self._find_class(node, name, end, 0) >= 0:
+            about = _SAME
+        cursor.pos = end
+        self._add_class(node, known.fields, name, end, about)
+        return True
 
     def _find_class(self, node: i64, name: i64, end: i64, about: i64) -> i64:
         """The number of the first class with the same name and fields; -1 where it is new."""

@@ -21,7 +21,7 @@ import zlib
 from functools import partial
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
@@ -34,6 +34,7 @@ from wirelens.codecs.hessian.decoder import (
     Tables,
     Values,
     content_of,
+    known_definition,
     opens_message,
     skip_plain_class,
 )
@@ -106,6 +107,7 @@ _PACKET_CHUNKS: Final = hint(_packet_wire)
 _CONTENTS: Final = [hint(partial(_content_wire, dialect)) for dialect in range(4)]
 
 
+@mypyc_attr(acyclic=True)
 class Messages:
     """Decodes one message of a dialect from a cursor onto a tape."""
 
@@ -460,7 +462,11 @@ class Messages:
             if count == MOST_DEFINED:
                 return True
             count += 1
-            behind = skip_plain_class(data, behind + 1, cursor.end)
+            known = known_definition(d.FINAL, data, behind, cursor.end)
+            if known is not None:
+                behind += len(known.data)
+            else:
+                behind = skip_plain_class(data, behind + 1, cursor.end)
         if 0 <= behind < cursor.end:
             opener: i64 = d.TABLES[d.FINAL][data[behind]]
             return opener == d.OBJECT_SHORT or opener == d.OBJECT_INT

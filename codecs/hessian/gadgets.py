@@ -10,6 +10,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.hessian.familiar import learn_harmless, names_number
 from wirelens.codecs.hessian.java import number_lost
 from wirelens.codecs.node import Node
 from wirelens.codecs.tape import Buffer, Tape
@@ -17,8 +18,6 @@ from wirelens.codecs.tape import Buffer, Tape
 CODE: Final = "gadget-class"
 LOST: Final = "number-lost"
 
-_NUMBERS: Final = b"java.math.Big"  # BigDecimal and BigInteger, whose numbers some writers lose
-_NUMBER_SIZE: Final = 20  # bytes of either name
 
 _LOOKUP: Final = "looks up a JNDI name that the sender chooses"
 _GETTERS: Final = "calls every getter of the object inside it"
@@ -218,40 +217,6 @@ def gadget(name: bytes) -> str:
     return ""
 
 
-# Names of which it is known that there is nothing to say: a stream has the same ones in each message.
-_harmless: Final[set[bytes]] = set()
-_HARMLESS: Final = 4096
-
-
-def _nothing_to_say(tape: Tape) -> bool:
-    """True where all content is in the tape's own buffer and every class named in it is harmless."""
-    words = tape.words
-    data = tape.buffer.data
-    behind = tape.size() * t.WIDTH
-    at: i64 = 0
-    while at < behind:
-        head = words[at + t.HEAD]
-        if head & (t.EMBEDDED | t.HIDDEN) == 0:
-            at += t.WIDTH
-            continue
-        if head & t.EMBEDDED:
-            return False
-        kind = head & t.KIND_MASK
-        if kind == t.CLASS or (kind == t.TYPE and words[at + t.NEXT] * t.WIDTH > at + t.WIDTH):
-            text = at + t.WIDTH
-            if text >= behind or words[text + t.HEAD] & t.KIND_MASK != t.STRING16:
-                return False
-            start = words[text + t.NUMBER]
-            if start < 0 or data[start : words[text + t.END]] not in _harmless:
-                return False
-            if words[text + t.END] - start == _NUMBER_SIZE and data[start : start + 13] == _NUMBERS:
-                count = text + t.WIDTH
-                if kind != t.CLASS or count >= behind or words[count + t.NUMBER] != 1:
-                    return False  # not written as its text
-        at += t.WIDTH
-    return True
-
-
 class _Lost:
     """The numbers that a sender lost: the first, and how many there are."""
 
@@ -285,9 +250,9 @@ def class_notes(tape: Tape) -> None:
 
     The offset is that of the name; an array's type, as `[com.example.Car`, names its class. Of the
     BigDecimals and BigIntegers whose sender lost the number the first is noted, at its own offset. Looks at
-    each node once: linear in the tape.
+    each node once, and at none where decoding met only names of which there is nothing to say.
     """
-    if _nothing_to_say(tape):
+    if not tape.unfamiliar:
         return
     size: i64 = tape.size()
     index: i64 = 0
@@ -316,7 +281,8 @@ def class_notes(tape: Tape) -> None:
             if text < tape.next(index) and tape.number(text) >= 0:
                 name = buffer.data[tape.number(text) : tape.end(text)]
                 whole = name
-                if len(name) == _NUMBER_SIZE and name.startswith(_NUMBERS):
+                number = names_number(name, 0, len(name))
+                if number:
                     numbers = True
                     if kind == t.TYPE and tape.kind(index - 1) == t.MAP:
                         lost.look(tape, index - 1, buffer)
@@ -331,8 +297,8 @@ def class_notes(tape: Tape) -> None:
                     elif name in _COMPANIONS:
                         seen.add(name)
                         companions.append((name, int(tape.start(text)), buffer))
-                    elif len(_harmless) < _HARMLESS:
-                        _harmless.add(whole)
+                    elif not number:
+                        learn_harmless(whole)
         elif kind == t.OBJECT and numbers:
             lost.look(tape, index, buffer)
         index += 1

@@ -1,10 +1,9 @@
 """Properties that every protocol has: nothing is lost, nothing raised, chunks change nothing."""
 
-import gzip
 import random
-from pathlib import Path
 
 import pytest
+from checks import inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,22 +11,8 @@ from wirelens import codecs
 from wirelens.codecs import registry
 from wirelens.codecs.record import Record
 
-VECTORS = Path(__file__).parent.parent / "vectors"
 PROTOCOLS = registry.names()
 CHOSEN = 40  # vectors a file that the mutations start from
-
-
-def inputs(protocol: str) -> list[bytes]:
-    """The bytes of the vectors of a protocol, of those files that lie in tests/vectors."""
-    found: list[bytes] = []
-    for path in sorted(VECTORS.glob("*.jsonl*")):
-        raw = path.read_bytes()
-        for line in (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode().splitlines():
-            # not json.loads: some meanings nest deeper than it reads
-            if f'"protocol": "{protocol}"' in line[:400]:
-                start = line.index('"hex": "') + len('"hex": "')
-                found.append(bytes.fromhex(line[start : line.index('"', start)]))
-    return found
 
 
 def check(data: bytes, protocol: str | None) -> list[Record]:

@@ -1,0 +1,116 @@
+"""What was met before changes nothing: known definitions and names give the tape that they gave when new."""
+
+import random
+
+import pytest
+from checks import inputs
+
+from wirelens.codecs import decode, encode
+from wirelens.codecs.hessian import familiar
+
+HESSIAN = ("hessian1", "hessian2-draft", "hessian2")
+
+
+def forget() -> None:
+    for slot in range(len(familiar._definitions)):
+        familiar._definitions[slot] = familiar._NO_DEFINITION
+        familiar._harmless[slot] = b""
+
+
+def told(data: bytes, protocol: str) -> list[tuple[object, ...]]:
+    """All that decoding says: the words of the tapes, the notes, the JSON."""
+    found: list[tuple[object, ...]] = []
+    for record in decode(data, protocol):
+        tape = record.tape
+        words = [] if tape is None else [tape.words[at] for at in range(tape.size() * 5)]
+        notes = [(note.code, note.offset, note.text) for note in record.notes]
+        found.append((words, notes, record.json_text()))
+    return found
+
+
+@pytest.mark.parametrize("protocol", HESSIAN)
+def test_the_third_time_is_as_the_first(protocol: str) -> None:
+    learned = 0
+    for data in inputs(protocol):
+        forget()
+        first = told(data, protocol)
+        for _ in range(3):
+            assert told(data, protocol) == first
+        learned += any(one is not familiar._NO_DEFINITION for one in familiar._definitions)
+    assert (learned > 50) == (protocol != "hessian1")
+
+
+@pytest.mark.parametrize("protocol", HESSIAN)
+def test_what_others_said_changes_nothing(protocol: str) -> None:
+    """Definitions of other messages and dialects are in the tables, some of the same names."""
+    chance = random.Random(3)
+    some = chance.sample(inputs(protocol), 150)
+    forget()
+    alone = []
+    for data in some:
+        forget()
+        alone.append(told(data, protocol))
+    for _ in range(2):
+        for other in HESSIAN:
+            for data in some:
+                decode(data, other)
+        assert [told(data, protocol) for data in some] == alone
+
+
+def definition(name: bytes, *fields: bytes) -> bytes:
+    texts = [bytes([len(text)]) + text for text in (name, *fields)]
+    return b"C" + texts[0] + bytes([0x90 + len(fields)]) + b"".join(texts[1:])
+
+
+def test_a_definition_is_known_by_all_its_bytes() -> None:
+    forget()
+    same = definition(b"com.example.Point", b"x", b"y") + b"`\x91\x92"
+    other = definition(b"com.example.Point", b"x", b"z") + b"`\x91\x92"
+    cut = same[:-4]
+    for _ in range(3):
+        for data, last in ((same, "y"), (other, "z")):
+            (record,) = decode(data, "hessian2")
+            assert f'"x": 1, "{last}": 2' in record.json_text()
+        assert decode(cut, "hessian2")[0].error is not None
+
+
+def test_a_definition_twice_in_a_message_is_noted_in_its_form() -> None:
+    forget()
+    point = definition(b"com.example.Point", b"x")
+    data = point + b"`\x91" + point + b"a\x92"
+    texts = {decode(data, "hessian2")[0].json_text() for _ in range(4)}
+    assert len(texts) == 1
+    assert '"$wire"' in texts.pop()
+    assert encode(decode(data, "hessian2")) == data
+
+
+def test_names_that_share_a_slot_take_turns() -> None:
+    forget()
+    slot = familiar._slot(b"com.example.A", 0, 13)
+    other = next(
+        name
+        for name in (b"com.example.B%d" % number for number in range(100_000))
+        if familiar._slot(name, 0, len(name)) == slot
+    )
+    for _ in range(3):
+        for name in (b"com.example.A", other):
+            (record,) = decode(definition(name, b"x") + b"`\x91", "hessian2")
+            assert record.json_text().count(name.decode()) == 1
+            assert not record.notes
+
+
+def test_a_gadget_is_noted_each_time() -> None:
+    forget()
+    data = definition(b"com.sun.rowset.JdbcRowSetImpl", b"x") + b"`\x91"
+    for _ in range(4):
+        assert [note.code for note in decode(data, "hessian2")[0].notes] == ["gadget-class"]
+
+
+def test_tapes_that_grow_out_of_their_room() -> None:
+    """A known definition of more nodes than a short message makes room for."""
+    forget()
+    wide = definition(b"com.example.Wide", *(b"f%d" % number for number in range(40)))
+    data = wide + b"`" + b"\x90" * 40
+    first = told(data, "hessian2")
+    for _ in range(3):
+        assert told(data, "hessian2") == first
