@@ -22,6 +22,9 @@ from wirelens.codecs.notation import EncodeError
 
 SINGLE_MAX: Final = float.fromhex("0x1.ffffffp127")  # what rounds to more is infinite as a single
 
+VARINTS: Final = ("flag", "address", "current", "last", "id", "name")
+"""Members that are a varint, or have one before them, in whatever entry they are."""
+
 
 class Encoder:
     """Writes the bodies of entries."""
@@ -47,6 +50,9 @@ class Encoder:
         for name in entry:
             if name not in members and name not in ("type", "extra", "error", "$wire"):
                 raise EncodeError(f"{path}.{name}", f"no member of {TYPES.get(kind, kind)}")
+        for name in wire:
+            if name not in members or not (name in VARINTS or kind in (ADDRESS, SOURCE_ADDRESS)):
+                raise EncodeError(f"{path}.$wire.{name}", f"no varint of {TYPES.get(kind, kind)}")
         if kind == XDATA and "value" in entry and "data" in entry and "error" not in entry:
             raise EncodeError(path, 'XDATA has one of "value" and "data"')
         for name in members:

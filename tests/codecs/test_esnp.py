@@ -273,6 +273,13 @@ def test_both_rules_for_counts(counts: str | None) -> None:
         ({"lines": [{"type": "FLAG", "flag": 4, "oops": 1}]}, "lines[0].oops"),
         ({"lines": [{"type": "FLAG", "flag": 4, "$wire": {"flag": 11}}]}, "lines[0].flag"),
         ({"lines": [{"type": "FLAG", "flag": 400, "$wire": {"flag": 1}}]}, "lines[0].flag"),
+        ({"lines": [{"type": "FLAG", "flag": 4, "$wire": {"flg": 2}}]}, "lines[0].$wire.flg"),
+        ({"lines": [{"type": "END", "$wire": {"flag": 2}}]}, "lines[0].$wire.flag"),
+        ({"lines": [{"type": "FLAG", "data": "08", "$wire": {"data": 2}}]}, "lines[0].$wire.data"),
+        (
+            {"lines": [{"type": "DATA", "name": "a", "value": 1, "$wire": {"value": 2}}]},
+            "lines[0].$wire.value",
+        ),
         ({"lines": [{"type": "MESSAGE_ID", "value": -1}]}, "lines[0].value"),
         ({"lines": [{"type": "VERSION", "version": "1.2.3"}]}, "lines[0].version"),
         ({"lines": [{"type": "XDATA", "id": 1, "value": 2, "data": "00"}]}, "lines[0]"),
