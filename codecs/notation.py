@@ -862,11 +862,14 @@ class JsonTextError(ValueError):
 
 
 def loads(text: str) -> Json:
-    """The Python objects of one JSON text, of any nesting. Raises JsonTextError."""
+    """The Python objects of one JSON text, of any nesting. Raises JsonTextError.
+
+    A name that comes twice in one object is refused: one of its values would be lost.
+    """
     try:
-        value: Json = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        value: Json = _WHOLE.decode(text)
         return value
-    except RecursionError:
+    except (RecursionError, _TwiceError):
         value, place = _deep_loads(text, 0)
         rest = _skip_space(text, place)
         if rest < len(text):
@@ -876,6 +879,17 @@ def loads(text: str) -> Json:
         raise JsonTextError(_json_sentence(error.msg), error.lineno, error.colno, error.pos) from None
     except ValueError as error:  # an integer of more digits than Python converts, or NaN
         raise JsonTextError(str(error), 1, 1, 0) from None
+
+
+class _TwiceError(Exception):
+    """A name comes twice in one object; where, the slower parser knows."""
+
+
+def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(members)
+    if len(found) != len(members):
+        raise _TwiceError
+    return found
 
 
 def _json_sentence(message: str) -> str:
@@ -903,11 +917,12 @@ def _skip_space(text: str, at: int) -> int:
     return at if match is None else match.end()
 
 
+_WHOLE: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
 _SCALARS: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 
 
 def _deep_loads(text: str, at: int) -> tuple[Json, int]:
-    """Parse one value without recursion: what json.loads refuses for its nesting."""
+    """Parse one value without recursion: what the decoder refuses for its nesting."""
     stack: list[Json] = []
     keys: list[str | None] = []
     while True:
@@ -945,8 +960,12 @@ def _deep_loads(text: str, at: int) -> tuple[Json, int]:
             mark = text[at : at + 1]
             if mark == ",":
                 at = _skip_space(text, at + 1)
-                if closing == "}":
-                    keys[-1], at = _deep_key(text, at)
+                if isinstance(into, dict):
+                    place = at
+                    key, at = _deep_key(text, at)
+                    if key in into:
+                        raise _json_error(text, place, f"the name {dumps(key)} comes twice in one object")
+                    keys[-1] = key
                 break
             if mark != closing:
                 raise _json_error(text, at, f"expected ',' or '{closing}'")

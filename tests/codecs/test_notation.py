@@ -81,6 +81,21 @@ def test_text_that_is_no_json_is_refused_with_its_place(text: str, line: int, co
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ('{"a": 1, "a": 1}', 10),
+        ('[{}, {"b": {"a": 1, "c": [], "\\u0061": 2}}]', 30),
+        ("[" * 3000 + '{"a": 1, "a": 2}' + "]" * 3000, 3010),
+    ],
+)
+def test_a_name_that_comes_twice_is_refused(text: str, column: int) -> None:
+    with pytest.raises(JsonTextError) as caught:
+        loads(text)
+    assert (caught.value.line, caught.value.column) == (1, column)
+    assert caught.value.text == 'the name "a" comes twice in one object'
+
+
 def test_numbers_of_many_digits_are_refused_without_raising_anything_else() -> None:
     with pytest.raises(JsonTextError):
         loads("9" * 5000)
