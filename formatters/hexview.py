@@ -161,6 +161,8 @@ class _Hex:
     def value(self, node: Node, name: str, walk: Walk, depth: int) -> Line:
         """What is said of a node behind its name."""
         kind = node.kind
+        used = self.digits + self.cells + self.row + 6 + min(depth - 1, DEEPEST_INDENT) * 2
+        room = self.layout.room(used + self.layout.measure(name) + 2)
         said: Line = []
         if kind in CONTAINERS:
             said = walk.title(node)
@@ -168,6 +170,8 @@ class _Hex:
                 first = next(iter(node.parts()), None)
                 if first is not None and first.kind == t.NAMED and first.field.name == "type":
                     said = [(lay.WORD, clean(first.shown))]
+                elif first is not None and first.field.name == "name" and name.startswith("["):
+                    said = walk.value(first, room)
         elif kind == t.LENGTH or (kind == t.MARK and node.number):
             said = [(lay.NUMBER, str(node.number))]
         elif kind in (t.TYPE, t.CLASS):
@@ -175,8 +179,6 @@ class _Hex:
         elif kind == t.CHUNK:
             said = [(lay.TYPE, count(len(node.content), "byte"))]
         elif kind != t.MARK:
-            used = self.digits + self.cells + self.row + 6 + min(depth - 1, DEEPEST_INDENT) * 2
-            room = self.layout.room(used + self.layout.measure(name) + 2)
             if kind in (t.HEX, t.BYTES):
                 said = lay.bytes_segments(node.content, room, self.layout, digits=False)
             else:
