@@ -16,7 +16,7 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import FIELDS, HINTS, TAGS, Json, Node, single_of, utf8, utf16_text
-from wirelens.codecs.scan import joined_pair, json_end
+from wirelens.codecs.scan import SLOTS, joined_pair, json_end, same_bytes, slot_of, starts_with, write_part
 from wirelens.codecs.tape import Buffer, Tape
 
 PLAIN_NAN: Final = 0x7FF8000000000000
@@ -29,6 +29,10 @@ NO_DATE: Final = -1 << 62
 _DATE_SIGNS: Final = b"0000-00-00T00:00:00.000Z"
 FIRST_MILLISECOND: Final = -62135596800000  # 0001-01-01T00:00:00.000Z
 LAST_MILLISECOND: Final = 253402300799999  # 9999-12-31T23:59:59.999Z
+
+# Powers of two for the doubles from 2^-10 to 2^39, by their exponent on the wire from the least on.
+_LEAST_EXPONENT: Final = 1013
+_POWERS: Final[list[float]] = [2.0 ** (exponent - 1075) for exponent in range(_LEAST_EXPONENT, 1062)]
 
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
@@ -57,7 +61,9 @@ _FIELDS: Final = 4  # object: "field": value
 _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 
-_SIMPLE_USUAL: Final = t.SIMPLE | t.FORM_MASK << t.FORM_SHIFT  # a simple text in its usual form
+_FEW_KEYS: Final = 8  # of a map, compared one by one
+_FORMS: Final = t.FORM_MASK << t.FORM_SHIFT
+_SIMPLE_USUAL: Final = t.SIMPLE | _FORMS  # a simple text in its usual form
 _NO_KEYS: Final[list[bytes]] = []
 _NOTHING: Final = Buffer(b"")
 
@@ -80,9 +86,13 @@ class _Frame:
 
 @mypyc_attr(acyclic=True)
 class _ClassKeys:
-    """How objects of one class start, and what stands before each field's value."""
+    """How objects of one class start, and what stands before each field's value.
 
-    def __init__(self, name: bytes, keys: list[bytes], pairs: bool) -> None:
+    `definition`: the bytes that define the class, empty where they may mean another in another message.
+    """
+
+    def __init__(self, definition: bytes, name: bytes, keys: list[bytes], pairs: bool) -> None:
+        self.definition: Final = definition
         self.name: Final = name
         self.keys: Final = keys
         self.pairs: Final = pairs
@@ -97,7 +107,7 @@ class Writer:
         self.plain: Final = plain
         self.frames: list[_Frame] = []  # around the one that is being written
         self.frame = _Frame(_ITEMS, 0, _NOTHING, b"")
-        self.scratch: Final = BytesWriter()  # for the eight bytes of a double
+        self.odd_classes: dict[int, _ClassKeys] | None = None  # of this tape, which are not kept for others
 
     def write(self, tape: Tape, index: i64, buffer: Buffer) -> None:
         """Write the tree at `index`, whose offsets point into `buffer`."""
@@ -105,7 +115,6 @@ class Writer:
         words = tape.words
         frames: list[_Frame] = []
         self.frames = frames
-        classes: dict[int, _ClassKeys] = {}
         i = index
         end = tape.next(index)
         frame = _Frame(_ITEMS, end, buffer, b"")
@@ -129,9 +138,7 @@ class Writer:
             count = frame.count
             frame.count = count + 1
             if mode == _FIELDS:
-                out.write(b", ")
-                if count < len(frame.keys):
-                    out.write(frame.keys[count])
+                out.write(frame.keys[count] if count < len(frame.keys) else b", ")
             elif mode == _STRUCT:
                 if count:
                     out.write(b", ")
@@ -158,11 +165,14 @@ class Writer:
             kind = head & t.KIND_MASK
             if kind == t.STRING16 and head & _SIMPLE_USUAL == t.SIMPLE:
                 out.append(0x22)
-                out.write(buffer.data[words[at + t.NUMBER] : words[at + t.END]])
+                write_part(out, buffer.data, words[at + t.NUMBER], words[at + t.END])
                 out.append(0x22)
                 i += 1
+            elif kind == t.INT and head & _FORMS == 0:
+                write_int(out, words[at + t.NUMBER])
+                i += 1
             elif kind == t.OBJECT:
-                self._open_object(tape, i, buffer, classes)
+                self._open_object(tape, i, buffer)
                 frame = self.frame
                 i += 1
             elif kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP:
@@ -263,8 +273,8 @@ class Writer:
         end = tape.next(index)
         i = index + 1
         is_key = True
-        seen: set[bytes] = set()
         keys: i64 = 0
+        pieces = False
         while i < end:
             head = tape.head(i)
             if head & t.HIDDEN == 0:
@@ -279,20 +289,17 @@ class Writer:
                         if head >> t.FORM_SHIFT & t.FORM_MASK:
                             return False
                         number = tape.number(i)
-                        content = (
-                            buffer.data[number : tape.end(i)]
-                            if number >= 0
-                            else Node(tape, i, buffer).content
-                        )
-                        if len(content) and content[0] == 0x24:  # $
+                        if head & t.SIMPLE == 0 or number < 0:
+                            pieces = pieces or number < 0
+                            content = _content(tape, i, buffer, number)
+                            if content.startswith(b"$") or _text_of(content, kind) is None:
+                                return False
+                        elif number < tape.end(i) and buffer.data[number] == 0x24:  # $
                             return False
-                        if head & t.SIMPLE == 0 and _text_of(content, kind) is None:
-                            return False
-                        seen.add(content)
                     keys += 1
                 is_key = not is_key
             i = tape.next(i)
-        return self.plain or len(seen) == keys
+        return self.plain or _all_differ(tape, index, buffer, keys > _FEW_KEYS or pieces)
 
     def _key(self, tape: Tape, index: i64, buffer: Buffer) -> None:
         """Write a map's key as the key of a JSON object."""
@@ -306,15 +313,31 @@ class Writer:
         text = inner.getvalue()
         self.out.write(text if text.startswith(b'"') else quoted(text.decode()))
 
-    def _open_object(self, tape: Tape, index: i64, buffer: Buffer, classes: dict[int, _ClassKeys]) -> None:
+    def _class_keys(self, tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
+        """How objects of the class at `index` are written."""
+        data = buffer.data
+        start = tape.start(index)
+        end = tape.end(index)
+        slot = slot_of(data, start, end - start)
+        keys = _known_classes[slot]
+        if start < end and len(keys.definition) == end - start and starts_with(data, start, keys.definition):
+            return keys
+        if self.odd_classes is not None and index in self.odd_classes:
+            return self.odd_classes[index]
+        keys = _read_class_keys(tape, index, buffer)
+        if len(keys.definition):
+            _known_classes[slot] = keys
+        else:
+            if self.odd_classes is None:
+                self.odd_classes = {}
+            self.odd_classes[index] = keys
+        return keys
+
+    def _open_object(self, tape: Tape, index: i64, buffer: Buffer) -> None:
         out = self.out
         head = tape.head(index)
         number = tape.number(index)
-        class_index = number & t.LOW_HALF
-        keys = classes.get(class_index)
-        if keys is None:
-            keys = _class_keys(tape, class_index, buffer)
-            classes[class_index] = keys
+        keys = self._class_keys(tape, number & t.LOW_HALF, buffer)
         out.write(b'{"$class": ')
         out.write(keys.name)
         if not self.plain:
@@ -436,7 +459,7 @@ class Writer:
         out = self.out
         if head & t.SIMPLE:
             out.append(0x22)
-            out.write(buffer.data[number : tape.end(index)])
+            write_part(out, buffer.data, number, tape.end(index))
             out.append(0x22)
             return
         if number >= 0 and self._text(buffer.data, number, tape.end(index), kind):
@@ -459,8 +482,7 @@ class Writer:
         out.append(0x22)
         while True:
             ready = json_end(data, at, end)
-            if ready > at:
-                out.write(data[at:ready])
+            write_part(out, data, at, ready)
             if ready == end:
                 out.append(0x22)
                 return True
@@ -530,17 +552,17 @@ class Writer:
     def _double(self, bits: i64) -> None:
         """Write the shortest decimal that reads back as a finite double, as Python has it."""
         out = self.out
-        scratch = self.scratch
-        scratch.truncate(0)
-        write_i64_le(scratch, bits)
-        value = read_f64_le(scratch.getvalue(), 0)
-        if -1e12 < value < 1e12 and value != 0.0:
+        if bits == 0:
+            out.write(b"0.0")
+            return
+        exponent = bits >> 52 & 0x7FF
+        if _LEAST_EXPONENT <= exponent < _LEAST_EXPONENT + len(_POWERS):
+            value = float(bits & 0xFFFFFFFFFFFFF | 0x10000000000000) * _POWERS[exponent - _LEAST_EXPONENT]
             # no other decimal of at most 15 digits is the same double
-            thousandths = i64(value * 1000.0 + (0.5 if value > 0.0 else -0.5))
+            thousandths = i64(value * 1000.0 + 0.5)
             if float(thousandths) / 1000.0 == value:
-                if thousandths < 0:
+                if bits < 0:
                     out.append(0x2D)
-                    thousandths = -thousandths
                 write_int(out, thousandths // 1000)
                 out.append(0x2E)
                 rest = thousandths % 1000
@@ -551,7 +573,9 @@ class Writer:
                 else:
                     out.write(_PADDED[rest])
                 return
-        out.write(repr(value).encode())
+        scratch = BytesWriter()
+        write_i64_le(scratch, bits)
+        out.write(repr(read_f64_le(scratch.getvalue(), 0)).encode())
 
 
 def fits32(number: i64) -> bool:
@@ -593,6 +617,42 @@ def _content(tape: Tape, index: i64, buffer: Buffer, number: i64) -> bytes:
     return Node(tape, index, buffer).content
 
 
+def _all_differ(tape: Tape, index: i64, buffer: Buffer, by_set: bool) -> bool:
+    """True where no two of a map's keys, texts all of them, are the same. `by_set`: also in pieces."""
+    end = tape.next(index)
+    seen: set[bytes] = set()
+    count: i64 = 0
+    is_key = True
+    i = index + 1
+    while i < end:
+        if tape.head(i) & t.HIDDEN == 0:
+            if is_key and by_set:
+                seen.add(_content(tape, i, buffer, tape.number(i)))
+                count += 1
+            elif is_key and _comes_again(tape, i, end, buffer.data):
+                return False
+            is_key = not is_key
+        i = tape.next(i)
+    return len(seen) == count
+
+
+def _comes_again(tape: Tape, key: i64, end: i64, data: bytes) -> bool:
+    """True where a key of a map, a text in one piece, is also a later one; the map ends at node `end`."""
+    start = tape.number(key)
+    size = tape.end(key) - start
+    is_key = True
+    i = key
+    while i < end:
+        if tape.head(i) & t.HIDDEN == 0:
+            if is_key and i != key:
+                other = tape.number(i)
+                if tape.end(i) - other == size and same_bytes(data, start, other, size):
+                    return True
+            is_key = not is_key
+        i = tape.next(i)
+    return False
+
+
 def _text_of(content: bytes, kind: i64) -> str | None:
     return utf8(content) if kind == t.STRING else utf16_text(content)
 
@@ -602,6 +662,10 @@ def _type_json(tape: Tape, index: i64, buffer: Buffer) -> bytes:
     defined = tape.number(index)
     if defined < 0:
         return b""
+    number = tape.number(defined + 1)
+    if tape.head(defined + 1) & t.SIMPLE and number >= 0:
+        simple = buffer.data[number : tape.end(defined + 1)]
+        return b'"' + simple + b'"' if simple else b""
     node = Node(tape, defined + 1, buffer)
     content = node.content
     if not content:
@@ -611,26 +675,7 @@ def _type_json(tape: Tape, index: i64, buffer: Buffer) -> bytes:
 
 
 # Classes by the bytes of their definitions: a stream says the same ones in each message.
-_known_classes: Final[dict[bytes, _ClassKeys]] = {}
-_KNOWN_CLASSES: Final = 1024
-
-
-def _class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
-    definition = buffer.data[tape.start(index) : tape.end(index)]
-    keys = _known_classes.get(definition)
-    if keys is None:
-        keys = _read_class_keys(tape, index, buffer)
-        plain = True
-        i = index + 1
-        while i < tape.next(index):
-            if tape.kind(i) == t.STRING16 and tape.head(i) & t.SIMPLE == 0:
-                plain = False  # how its bytes are counted is for each stream to say
-            i += 1
-        if plain:
-            if len(_known_classes) >= _KNOWN_CLASSES:
-                _known_classes.clear()
-            _known_classes[definition] = keys
-    return keys
+_known_classes: Final[list[_ClassKeys]] = [_ClassKeys(b"", b"", [], False)] * SLOTS
 
 
 def _read_class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
@@ -638,11 +683,13 @@ def _read_class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
     texts: list[bytes] = []
     plain = True
     first = True
+    simple = True  # how other texts are counted is for each stream to say
     end = tape.next(index)
     i = index + 1
     while i < end:
         kind = tape.kind(i)
         if kind == t.TEXT or kind == t.STRING or kind == t.STRING16:
+            simple = simple and tape.head(i) & t.SIMPLE != 0
             content = Node(tape, i, buffer).content
             text = _text_of(content, t.STRING if kind == t.TEXT else kind)
             if text is None:
@@ -660,11 +707,13 @@ def _read_class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
         i = tape.next(i)
     if len(set(texts)) != len(texts):
         plain = False
+    definition = buffer.data[tape.start(index) : tape.end(index)] if simple else b""
     if not plain:
-        return _ClassKeys(name, [text + b", " for text in texts], True)
-    return _ClassKeys(name, [text + b": " for text in texts], False)
+        return _ClassKeys(definition, name, [text + b", " for text in texts], True)
+    return _ClassKeys(definition, name, [b", " + text + b": " for text in texts], False)
 
 
+_LEAST: Final = -1 << 63
 _PLAIN: Final[list[bytes]] = [b"%d" % number for number in range(1000)]
 _TWO: Final[list[bytes]] = [b"%02d" % number for number in range(100)]
 _PADDED: Final[list[bytes]] = [b"%03d" % number for number in range(1000)]
@@ -672,20 +721,23 @@ _PADDED: Final[list[bytes]] = [b"%03d" % number for number in range(1000)]
 
 def write_int(out: BytesWriter, number: i64) -> None:
     """Write a decimal integer."""
-    if number < 0 or number >= 1_000_000_000_000_000:
-        out.write(str(number).encode())
-        return
+    if number < 0:
+        if number == _LEAST:
+            out.write(b"-9223372036854775808")
+            return
+        out.append(0x2D)
+        number = -number
     if number < 1000:
         out.write(_PLAIN[number])
-        return
-    power: i64 = 1000
-    while number >= power * 1000:
-        power *= 1000
-    out.write(_PLAIN[number // power])
-    while power > 1:
-        number %= power
-        power //= 1000
-        out.write(_PADDED[number // power])
+    elif number < 1_000_000:
+        out.write(_PLAIN[number // 1000])
+        out.write(_PADDED[number % 1000])
+    else:
+        # three digits at a time, by fixed divisors, which take a multiplication
+        write_int(out, number // 1_000_000)
+        rest = number % 1_000_000
+        out.write(_PADDED[rest // 1000])
+        out.write(_PADDED[rest % 1000])
 
 
 def write_date(out: BytesWriter, milliseconds: i64) -> None:

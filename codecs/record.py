@@ -18,6 +18,9 @@ UNKNOWN: Final = "unknown"
 WORST_FIRST: Final[tuple[str, ...]] = ("gadget-class", "gap", "conflict", "number-lost", "dangling-ref")
 
 
+_NO_NOTES: Final[list[Note]] = []
+
+
 @mypyc_attr(acyclic=True)
 class Record:
     """One message, or a stretch of bytes that is none.
@@ -122,7 +125,10 @@ class Record:
             if tape is not None and tape.size():
                 out.write(b', "partial": ')
                 Writer(out, plain).write(tape, 0, tape.buffer)
-        notes = self.notes
+        if self.extra_notes is None and (tape is None or not tape.note_count()):
+            notes = _NO_NOTES
+        else:
+            notes = self.notes
         if notes:
             out.write(b', "notes": [')
             for position, note in enumerate(notes):

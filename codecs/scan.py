@@ -1,7 +1,20 @@
-"""Looking over text in bytes, eight at a time: what of it is plain, what of it is JSON as it stands."""
+"""Looking over bytes, eight at a time: what is plain text, what is JSON as it stands, what equals what."""
 
-from librt.strings import read_i64_le
+from typing import Final
+
+from librt.strings import (
+    BytesWriter,
+    read_i16_le,
+    read_i32_le,
+    read_i64_le,
+    write_i16_le,
+    write_i32_le,
+    write_i64_le,
+)
 from mypy_extensions import i64
+
+SLOTS: Final = 1024
+_SHORT: Final = 96  # bytes that are copied by words
 
 
 def plain_end(data: bytes, at: i64, end: i64) -> i64:
@@ -94,3 +107,71 @@ def joined_pair(data: bytes, at: i64, end: i64) -> bytes:
         return b""
     code = 0x10000 + ((high & 0x0F) << 16 | (third & 0x3F) << 10 | (low & 0x0F) << 6 | sixth & 0x3F)
     return chr(code).encode()
+
+
+def slot_of(data: bytes, at: i64, size: i64) -> i64:
+    """A number below SLOTS for the name of `size` bytes at a position: where a table has its entry."""
+    key = size
+    if size >= 8:
+        # names differ in their last word, seldom in the package they start with
+        key += read_i64_le(data, at + size - 8) * 31 + read_i64_le(data, at + size // 2 - 4)
+    else:
+        end = at + size
+        while at < end:
+            key = key * 31 + data[at]
+            at += 1
+    key ^= key >> 29
+    key *= 0x2545F491
+    return (key >> 20 ^ key) & (SLOTS - 1)
+
+
+def starts_with(data: bytes, at: i64, what: bytes) -> bool:
+    """True where `what` lies at a position of the data."""
+    size: i64 = len(what)
+    if at + size > len(data):
+        return False
+    place: i64 = 0
+    while place + 8 <= size:
+        if read_i64_le(data, at + place) != read_i64_le(what, place):
+            return False
+        place += 8
+    while place < size:
+        if data[at + place] != what[place]:
+            return False
+        place += 1
+    return True
+
+
+def same_bytes(data: bytes, first: i64, second: i64, size: i64) -> bool:
+    """True where two stretches of the data are equal."""
+    end = first + size
+    while first + 8 <= end:
+        if read_i64_le(data, first) != read_i64_le(data, second):
+            return False
+        first += 8
+        second += 8
+    while first < end:
+        if data[first] != data[second]:
+            return False
+        first += 1
+        second += 1
+    return True
+
+
+def write_part(out: BytesWriter, data: bytes, at: i64, end: i64) -> None:
+    """Write data[at:end], which lies in the data; short parts without making an object of them."""
+    if end - at > _SHORT:
+        out.write(data[at:end])
+        return
+    while at + 8 <= end:
+        write_i64_le(out, read_i64_le(data, at))
+        at += 8
+    left = end - at
+    if left & 4:
+        write_i32_le(out, read_i32_le(data, at))
+        at += 4
+    if left & 2:
+        write_i16_le(out, read_i16_le(data, at))
+        at += 2
+    if left & 1:
+        out.append(data[at])

@@ -21,7 +21,7 @@ from wirelens.codecs.hessian.familiar import (
     learn_definition,
     names_number,
 )
-from wirelens.codecs.scan import plain_end
+from wirelens.codecs.scan import plain_end, same_bytes
 from wirelens.codecs.tape import FORM_SHIFT, HIDDEN, REFERRED, SIMPLE, Tape
 
 # How many values `Values.read` reads, beside a plain count.
@@ -293,17 +293,6 @@ def single_fits(bits: i64) -> bool:
     # no `1 << shift`: the compiler shifts a literal, or a name for one, in 32 bits
     mantissa |= 0x10000000000000
     return mantissa >> shift << shift == mantissa
-
-
-def same_bytes(data: bytes, first: i64, second: i64, size: i64) -> bool:
-    """True where two stretches of the data are equal."""
-    end = first + size
-    while first < end:
-        if data[first] != data[second]:
-            return False
-        first += 1
-        second += 1
-    return True
 
 
 def content_of(tape: Tape, index: i64, data: bytes) -> bytes:

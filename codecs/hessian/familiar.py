@@ -6,15 +6,13 @@ entry takes the place of an older one that falls on its slot.
 
 from typing import Final
 
-from librt.strings import read_i64_le
 from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.scan import SLOTS, slot_of, starts_with
 from wirelens.codecs.tape import Tape
 
-_SLOTS: Final = 1024
-_SLOT_MASK: Final = _SLOTS - 1
 _MOST_NODES: Final = 256  # of a definition that is kept
 _NUMBERS: Final = b"java.math.Big"
 _NUMBER_SIZE: Final = 20  # bytes of either name
@@ -31,46 +29,13 @@ class Definition:
 
 
 _NO_DEFINITION: Final = Definition(b"", vec[i64](), 0)
-_definitions: Final[list[Definition]] = [_NO_DEFINITION] * _SLOTS
-_harmless: Final[list[bytes]] = [b""] * _SLOTS
-
-
-def _slot(data: bytes, at: i64, size: i64) -> i64:
-    """Where a name of `size` bytes is looked for."""
-    key = size
-    if size >= 8:
-        # names differ in their last word, seldom in the package they start with
-        key += read_i64_le(data, at + size - 8) * 31 + read_i64_le(data, at + size // 2 - 4)
-    else:
-        end = at + size
-        while at < end:
-            key = key * 31 + data[at]
-            at += 1
-    key ^= key >> 29
-    key *= 0x2545F491
-    return (key >> 20 ^ key) & _SLOT_MASK
-
-
-def starts_with(data: bytes, at: i64, what: bytes) -> bool:
-    """True where `what` lies at a position of the data."""
-    size: i64 = len(what)
-    if at + size > len(data):
-        return False
-    place: i64 = 0
-    while place + 8 <= size:
-        if read_i64_le(data, at + place) != read_i64_le(what, place):
-            return False
-        place += 8
-    while place < size:
-        if data[at + place] != what[place]:
-            return False
-        place += 1
-    return True
+_definitions: Final[list[Definition]] = [_NO_DEFINITION] * SLOTS
+_harmless: Final[list[bytes]] = [b""] * SLOTS
 
 
 def harmless(data: bytes, at: i64, end: i64) -> bool:
     """True where the name in data[at:end] is known to be one of which there is nothing to say."""
-    known = _harmless[_slot(data, at, end - at)]
+    known = _harmless[slot_of(data, at, end - at)]
     return len(known) == end - at and starts_with(data, at, known)
 
 
@@ -81,12 +46,12 @@ def names_number(data: bytes, at: i64, end: i64) -> bool:
 
 def learn_harmless(name: bytes) -> None:
     """Keep a name as one of which there is nothing to say."""
-    _harmless[_slot(name, 0, len(name))] = name
+    _harmless[slot_of(name, 0, len(name))] = name
 
 
 def find_definition(data: bytes, at: i64, name: i64, size: i64) -> Definition | None:
     """The known definition whose bytes lie at `at`, where its name is the `size` bytes from `name` on."""
-    known = _definitions[_slot(data, name, size)]
+    known = _definitions[slot_of(data, name, size)]
     if len(known.data) and starts_with(data, at, known.data):
         return known
     return None
@@ -112,4 +77,4 @@ def learn_definition(tape: Tape, node: i64, data: bytes) -> None:
         index += 1
     name = tape.number(node + 1)
     known = Definition(data[start : tape.end(node)], nodes, fields)
-    _definitions[_slot(data, name, tape.end(node + 1) - name)] = known
+    _definitions[slot_of(data, name, tape.end(node + 1) - name)] = known

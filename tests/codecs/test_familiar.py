@@ -7,6 +7,7 @@ from checks import inputs
 
 from wirelens.codecs import decode, encode
 from wirelens.codecs.hessian import familiar
+from wirelens.codecs.scan import slot_of
 
 HESSIAN = ("hessian1", "hessian2-draft", "hessian2")
 
@@ -86,11 +87,11 @@ def test_a_definition_twice_in_a_message_is_noted_in_its_form() -> None:
 
 def test_names_that_share_a_slot_take_turns() -> None:
     forget()
-    slot = familiar._slot(b"com.example.A", 0, 13)
+    slot = slot_of(b"com.example.A", 0, 13)
     other = next(
         name
         for name in (b"com.example.B%d" % number for number in range(100_000))
-        if familiar._slot(name, 0, len(name)) == slot
+        if slot_of(name, 0, len(name)) == slot
     )
     for _ in range(3):
         for name in (b"com.example.A", other):

@@ -81,6 +81,8 @@ def row_of(index: int, line: str) -> Row | None:
 
 def _header(line: str) -> bool:
     """A line that numbers the columns: 0 1 2 ... f."""
+    if len(line) > 512:
+        return False
     words = [word for word in re.split(r"[\s|+:-]+", _TITLE.sub(" ", line)) if word]
     if not words:
         return bool(line.strip()) and bool(_TITLE.search(line)) and len(line) < 120

@@ -223,6 +223,8 @@ def _details(source: Source) -> Pasted | None:
 def _columns(source: Source) -> Pasted | None:
     """-T fields: columns with their names in the first line; without the names they are refused."""
     head = source.lines[0]
+    if len(head) > 4096 and "\t" not in head:
+        return None
     for separator in ("\t", ";", "|", ","):
         names = [_unquoted(name) for name in head.split(separator)]
         if any(name in PAYLOADS for name in names) and all(_NAME.fullmatch(name) for name in names):

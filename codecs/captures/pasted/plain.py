@@ -12,6 +12,7 @@ from typing import Final
 from wirelens.codecs.captures.pasted.source import Pasted, PastedError, Source
 
 _HEX_PAIRS: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]{2}\s++)*+(?:[0-9A-Fa-f]{2})?")
+_HEX_PAIRS_JOINED: Final = re.compile(r"\s*+[0-9A-Fa-f]{2}([:,-])(?:[0-9A-Fa-f]{2}\1)*+[0-9A-Fa-f]{2}\s*+")
 _HEX_RUNS: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]++\s*+)*+")
 _LETTER: Final = re.compile("[A-Fa-f]")
 _SEPARATORS: Final = re.compile(r"[\s,;:|_.-]+")
@@ -39,6 +40,9 @@ def quick_hex(text: str) -> bytes | None:
         rows = [len(row.translate(_NO_BLANKS)) // 2 for row in text.strip().split("\n")]
         # a list of the pairs would take twenty times the text
         return bytes.fromhex(text) if sum(rows) >= 32 and _even_rows(rows) is None else None
+    joined = _HEX_PAIRS_JOINED.fullmatch(text)
+    if joined:
+        return bytes.fromhex(text.replace(joined[1], " ")) if _LETTER.search(text) else None
     rows = [len(row.strip()) for row in text.strip().split("\n")]
     if len(rows[0:1]) == 1 and rows[0] >= 32 and rows[0] % 2 == 0 and _HEX_RUNS.fullmatch(text):
         if any(row != rows[0] for row in rows[:-1]) or rows[-1] > rows[0] or rows[-1] % 2:
@@ -228,9 +232,14 @@ def _marks(text: str) -> set[str]:
 # ------------------------------------------------------------------------------- other bare numbers
 
 
+_FIRST_NUMBER: Final = re.compile(r"[\s,;]*[-+]?[0-9]{1,3}(?:[\s,;]|$)")
+
+
 def read_decimal(source: Source, forced: bool = False) -> Pasted | None:
     """Decimal octets, signed or not, one of them at least with three digits or a sign."""
     text = source.plain
+    if not forced and not _FIRST_NUMBER.match(text):
+        return None
     words = [word for word in re.split(r"[\s,;]+", text) if word]
     if not words or (len(words) < 4 and not forced):
         return None
@@ -279,8 +288,11 @@ _OCTAL: Final = {
 
 def read_octal(source: Source, forced: bool = False) -> Pasted | None:
     """Octal without offsets (`od -An`): octets of three digits, or little-endian words of more."""
-    words = source.plain.split()
+    words = source.plain.split(None, 1)
     size, look = _OCTAL.get(len(words[0]) if words else 0, (0, None))
+    if not forced and (look is None or not look.fullmatch(words[0])):
+        return None  # before a long text is cut into words
+    words = source.plain.split()
     if look is None or not all(look.fullmatch(word) for word in words):
         if forced:
             bad = next((word for word in words if look is None or not look.fullmatch(word)), "")
@@ -304,9 +316,14 @@ def read_octal(source: Source, forced: bool = False) -> Pasted | None:
     return Pasted(b"".join(int(word, 8).to_bytes(size, "little") for word in words), "octal")
 
 
+_FIRST_BITS: Final = re.compile(r"[\s,_|]*(?:0b)?[01]{8}")
+
+
 def read_bits(source: Source, forced: bool = False) -> Pasted | None:
     """Octets written as eight binary digits each."""
     text = source.plain
+    if not forced and not _FIRST_BITS.match(text):
+        return None  # before a long text is cut into words
     words = [word for word in re.split(r"[\s,_|]+", text) if word]
     if not words or not all(re.fullmatch("(?:0b)?[01]{8}", word) for word in words):
         if forced and words:
@@ -506,8 +523,8 @@ def read_base32(source: Source, forced: bool = False) -> Pasted | None:
     return Pasted(data, "base32")
 
 
-_PERCENT: Final = re.compile(r"(?:[A-Za-z0-9._~*!'()-]|%[0-9A-Fa-f]{2})+")
-_QUOTED: Final = re.compile(r"(?:[!-<>-~]|=[0-9A-F]{2}|=\n)+")
+_PERCENT: Final = re.compile(r"(?:[A-Za-z0-9._~*!'()-]++|%[0-9A-Fa-f]{2})++")
+_QUOTED: Final = re.compile(r"(?:[!-<>-~]++|=[0-9A-F]{2}|=\n)++")
 
 
 def read_percent(source: Source, forced: bool = False) -> Pasted | None:

@@ -158,13 +158,14 @@ def source_of(text: str) -> Source | None:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     original = text.split("\n")
+    unchanged = text
     if "\x1b" in text:
         text = _ANSI.sub("", text)
         if "\x1b" in text:
             return None
     if not text.isascii() and not any(mark in text for mark in "\"'\\"):
         text = _ZERO_WIDTH.sub("", text)
-    lines = text.split("\n")
+    lines = original if unchanged is text else text.split("\n")  # twice the same lines are kept once
     first, last = 0, len(lines)
     while first < last and not lines[first].strip():
         first += 1
