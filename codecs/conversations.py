@@ -5,7 +5,6 @@ complete. A direction's protocol is found once and stays; the two directions hel
 bounded by the constants below.
 """
 
-from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from mypy_extensions import i64
@@ -16,6 +15,7 @@ from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.detect import MARGIN, Detection, detect
 from wirelens.codecs.node import Json
+from wirelens.codecs.notation import time_text
 from wirelens.codecs.record import UNKNOWN, Record
 
 HEAD: Final = 1 << 14
@@ -36,8 +36,6 @@ NOTES_KEPT: Final = 1000
 """So many notes that no record has are kept."""
 PORT_BITS: Final = 4.0
 """What a protocol's usual port adds to the evidence of its bytes."""
-
-_EPOCH: Final = datetime(1970, 1, 1)
 
 
 class Said(NamedTuple):
@@ -379,7 +377,7 @@ class Conversations:
         if self.sources:
             source: dict[str, Json] = {"flow": self._text(side)}
             if time_us > 0:  # 0: the capture does not tell times
-                source["time"] = time_text(int(time_us))
+                source["time"] = time_text(time_us)
             source["packets"] = list(packets)
             if pair:
                 source["pair"] = pair
@@ -437,14 +435,3 @@ def _answer(found: Detection, other: str, answers: tuple[str, ...]) -> Verdict:
                 most = bits
                 best = Verdict(candidate.protocol, bits, (*candidate.reasons, said))
     return best
-
-
-def time_text(time_us: int) -> str:
-    """ISO 8601 in UTC of microseconds since 1970; empty for a time before that."""
-    if time_us < 0:
-        return ""
-    try:
-        moment = _EPOCH + timedelta(microseconds=time_us)
-    except OverflowError:
-        return ""
-    return moment.isoformat(timespec="microseconds") + "Z"

@@ -16,7 +16,16 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import FIELDS, HINTS, TAGS, Json, Node, single_of, utf8, utf16_text
-from wirelens.codecs.scan import SLOTS, joined_pair, json_end, same_bytes, slot_of, starts_with, write_part
+from wirelens.codecs.scan import (
+    SLOTS,
+    joined_pair,
+    json_end,
+    plain_end,
+    same_bytes,
+    slot_of,
+    starts_with,
+    write_part,
+)
 from wirelens.codecs.tape import Buffer, Tape
 
 PLAIN_NAN: Final = 0x7FF8000000000000
@@ -62,6 +71,7 @@ _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 
 _FEW_KEYS: Final = 8  # of a map, compared one by one
+_SHALLOW: Final = 8
 _FORMS: Final = t.FORM_MASK << t.FORM_SHIFT
 _SIMPLE_USUAL: Final = t.SIMPLE | _FORMS  # a simple text in its usual form
 _NO_KEYS: Final[list[bytes]] = []
@@ -835,6 +845,19 @@ def fault_json(code: str, offset: int, text: str) -> bytes:
     return b'{"code": "%b", "offset": %d, "text": %b}' % (code.encode(), offset, quoted(text))
 
 
+def time_text(microseconds: i64) -> str:
+    """ISO 8601 in UTC, to the microsecond, of microseconds since 1970; empty outside 1970 to 9999."""
+    milliseconds = microseconds // 1000
+    if microseconds < 0 or milliseconds > LAST_MILLISECOND:
+        return ""
+    out = BytesWriter()
+    write_date(out, milliseconds)
+    out.truncate(DATE_LENGTH - 1)
+    out.write(_PADDED[microseconds % 1000])
+    out.append(0x5A)
+    return out.getvalue().decode()
+
+
 def date_text(milliseconds: int) -> str:
     """ISO 8601 in UTC of milliseconds since 1970. Raises OverflowError outside the years 1 to 9999."""
     if not FIRST_MILLISECOND <= milliseconds <= LAST_MILLISECOND:
@@ -894,6 +917,49 @@ def _deep_dumps(value: Json) -> str:
         else:
             parts.append(_escape_surrogates(_ENCODER.encode(item)))
     return "".join(parts)
+
+
+def write_value(out: BytesWriter, value: Json, depth: i64 = 0) -> None:
+    """Write Python objects as `dumps` has them, quicker where there are few."""
+    if isinstance(value, str):
+        if value.isascii():
+            raw = value.encode()
+            if plain_end(raw, 0, len(raw)) == len(raw):
+                out.append(0x22)
+                out.write(raw)
+                out.append(0x22)
+                return
+        out.write(quoted(value))
+    elif isinstance(value, bool) or value is None:
+        out.write(b"null" if value is None else b"true" if value else b"false")
+    elif isinstance(value, int) and -1 << 60 < value < 1 << 60:
+        write_int(out, value)
+    elif isinstance(value, dict) and depth < _SHALLOW:
+        comma = b'{"'
+        for key, member in value.items():
+            if key.isascii() and key.isidentifier():
+                out.write(comma)
+                out.write(key.encode())
+                out.write(b'": ')
+            else:
+                out.write(comma[:-1])
+                out.write(quoted(key))
+                out.write(b": ")
+            write_value(out, member, depth + 1)
+            comma = b', "'
+        out.write(b"}" if value else b"{}")
+    elif isinstance(value, list) and depth < _SHALLOW:
+        mark: i64 = 0x5B
+        for item in value:
+            if mark == 0x2C:
+                out.write(b", ")
+            else:
+                out.append(0x5B)
+            mark = 0x2C
+            write_value(out, item, depth + 1)
+        out.write(b"]" if value else b"[]")
+    else:
+        out.write(dumps(value).encode())
 
 
 class JsonTextError(ValueError):

@@ -9,7 +9,7 @@ from wirelens.codecs.codec import Codec
 from wirelens.codecs.codes import Note
 from wirelens.codecs.cursor import DecodeError
 from wirelens.codecs.node import Json, Node
-from wirelens.codecs.notation import Writer, dumps, fault_json, loads, write_int
+from wirelens.codecs.notation import Writer, fault_json, loads, write_int, write_value
 from wirelens.codecs.tape import Tape
 
 UNKNOWN: Final = "unknown"
@@ -110,7 +110,7 @@ class Record:
         write_int(out, self.length)
         if self.source is not None:
             out.write(b', "source": ')
-            out.write(dumps(self.source).encode())
+            write_value(out, self.source)
         tape = self.tape
         error = self.error
         if error is None and tape is not None:

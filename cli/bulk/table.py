@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from wirelens.cli.bulk.files import Folder
-from wirelens.codecs.conversations import time_text
+from wirelens.codecs.notation import time_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

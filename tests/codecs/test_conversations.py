@@ -10,7 +10,8 @@ from wirelens import codecs
 from wirelens.codecs import conversations as module
 from wirelens.codecs.captures import Flow, Piece, Reader
 from wirelens.codecs.codes import Note
-from wirelens.codecs.conversations import Conversations, Said, time_text
+from wirelens.codecs.conversations import Conversations, Said
+from wirelens.codecs.notation import time_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,19 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from librt.strings import BytesWriter
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import Json, Node, field, hint
-from wirelens.codecs.notation import EncodeError, JsonTextError, date_text, dumps, loads, tree_json
+from wirelens.codecs.notation import (
+    EncodeError,
+    JsonTextError,
+    date_text,
+    dumps,
+    loads,
+    tree_json,
+    write_value,
+)
 from wirelens.codecs.tape import Buffer, Fault, Tape
 
 TREES = st.recursive(
@@ -283,3 +292,40 @@ def test_nested_lists_write_without_recursion() -> None:
 def test_encode_errors_cross_process_boundaries() -> None:
     again = pickle.loads(pickle.dumps(EncodeError("lines[2]", "expected an object")))
     assert str(again) == "lines[2]: expected an object"
+
+
+@given(value=TREES)
+def test_values_are_written_as_dumps_has_them(value: Json) -> None:
+    out = BytesWriter()
+    write_value(out, value)
+    assert out.getvalue().decode() == dumps(value)
+
+
+def test_values_deeper_than_any_stack() -> None:
+    value: Json = 1
+    for _ in range(5000):
+        value = [{"a": value}]
+    out = BytesWriter()
+    write_value(out, value)
+    assert out.getvalue().decode() == dumps(value)
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "key", "longer than eight", "longer than nine", "$"]), max_size=12)
+)
+def test_a_map_has_keys_where_they_differ(keys: list[str]) -> None:
+    data = "".join(keys).encode()
+    tape = Tape(Buffer(data))
+    node = tape.open(t.MAP, 0, -1)
+    at = 0
+    for key in keys:
+        tape.leaf(t.STRING16 | t.SIMPLE, at, at + len(key), at)
+        tape.leaf(t.INT, at, at, 1)
+        at += len(key)
+    tape.close(node, at)
+    text = tree_json(tape).decode()
+    if len(set(keys)) == len(keys) and "$" not in keys:
+        assert text == dumps(dict.fromkeys(keys, 1))
+    else:
+        pairs: Json = [[key, 1] for key in keys]
+        assert text == dumps({"$map": pairs})

@@ -19,7 +19,16 @@ from wirelens.codecs.notation import (
     read_date,
     write_int,
 )
-from wirelens.codecs.scan import joined_pair, json_end, plain_end
+from wirelens.codecs.scan import (
+    SLOTS,
+    joined_pair,
+    json_end,
+    plain_end,
+    same_bytes,
+    slot_of,
+    starts_with,
+    write_part,
+)
 
 # Pieces of text: plain, escaped, of each length of UTF-8, and malformed.
 PIECES = [
@@ -136,3 +145,34 @@ def test_dates(milliseconds: int) -> None:
 )
 def test_no_dates(text: str) -> None:
     assert read_date(text.encode()) == NO_DATE
+
+
+@given(st.binary(max_size=300), st.data())
+def test_parts_are_copied(data: bytes, draw: st.DataObject) -> None:
+    at = draw.draw(st.integers(0, len(data)))
+    end = draw.draw(st.integers(at, len(data)))
+    out = BytesWriter()
+    write_part(out, data, at, end)
+    assert out.getvalue() == data[at:end]
+
+
+@given(st.binary(max_size=40), st.binary(max_size=40), st.integers(0, 40), st.integers(0, 40))
+def test_parts_are_compared(data: bytes, other: bytes, at: int, place: int) -> None:
+    at = min(at, len(data))
+    assert starts_with(data, at, other) == data[at:].startswith(other)
+    assert starts_with(data + other, len(data), other)
+    place = min(place, len(data))
+    size = len(data) - max(at, place)
+    assert same_bytes(data, at, place, size) == (data[at : at + size] == data[place : place + size])
+
+
+@given(st.binary(max_size=60), st.binary(max_size=9))
+def test_a_slot_is_the_same_wherever_the_name_lies(name: bytes, before: bytes) -> None:
+    slot = slot_of(name, 0, len(name))
+    assert 0 <= slot < SLOTS
+    assert slot_of(before + name + b"more behind", len(before), len(name)) == slot
+
+
+def test_names_spread_over_the_slots() -> None:
+    names = [b"com.example.order.model.Class%d" % number for number in range(SLOTS // 2)]
+    assert len({slot_of(name, 0, len(name)) for name in names}) > SLOTS // 4
