@@ -10,6 +10,8 @@ import shutil
 import string
 import subprocess
 import time
+import tracemalloc
+import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
 
@@ -924,3 +926,46 @@ def test_long_text_costs_by_its_length(form: str) -> None:
 )
 def test_hostile_text_costs_by_its_length(before: str, unit: str, after: str) -> None:
     check_linear(lambda size: before + unit * size + after, 100_000)
+
+
+LONG = random.Random(7).randbytes(150_001)
+LONG_TEXTS: dict[str, str] = {
+    "colons": LONG.hex(":"),
+    "dashes": LONG.hex("-").upper(),
+    "commas": LONG.hex(","),
+    "blanks": LONG.hex(" ") + "\n",
+    "0x": " ".join(f"0x{byte:02x}" for byte in LONG),
+    "0x and commas": ",\n".join(f"0x{byte:02X}" for byte in LONG),
+    "percent": "".join(f"%{byte:02X}" for byte in LONG),
+    "percent and letters": urllib.parse.quote_from_bytes(LONG, safe=""),
+    "base32": base64.b32encode(LONG).decode(),
+    "base64": base64.b64encode(LONG).decode(),
+    "decimal": " ".join(map(str, LONG)),
+    "bits": " ".join(f"{byte:08b}" for byte in LONG),
+    "octal": " ".join(f"{byte:03o}" for byte in LONG),
+}
+
+
+@pytest.mark.parametrize("name", LONG_TEXTS)
+def test_long_texts(name: str) -> None:
+    assert pasted(LONG_TEXTS[name]).data == LONG
+
+
+@pytest.mark.parametrize("name", ["colons", "commas", "blanks", "0x", "percent", "base32"])
+def test_long_texts_take_little_memory(name: str) -> None:
+    text = LONG_TEXTS[name]
+    tracemalloc.start()
+    try:
+        pasted(text)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 12 * len(text)
+
+
+def test_damage_in_long_texts_is_said() -> None:
+    for name in ("colons", "blanks", "0x"):
+        text = LONG_TEXTS[name]
+        with pytest.raises(PastedError) as caught:
+            pasted(text[:300_003] + "zz" + text[300_005:])
+        assert caught.value.code == "pasted-damaged"

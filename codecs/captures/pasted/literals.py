@@ -26,7 +26,7 @@ _CHAIN: Final = rf"(?:new[ \t]+)?&?{_WORD}(?:(?:\.|::|!|->|\(\)\.)+(?:{_WORD})?)
 
 # What may stand before a literal: an assignment or a label, then a type or a call.
 _ASSIGN: Final = re.compile(
-    r"\s*+(?:(?:[\w$@&*.\[\]<>:()?]|,[ \t]*(?=[\w\[]+>))+[ \t\n]+){0,6}"
+    r"\s*+(?:(?:[\w$@&*.\[\]<>:()?]++|,[ \t]*(?=[\w\[]+>))++[ \t\n]+){0,6}"
     r"[\w$@&*.<>-]+(?:[ \t]*\[[\w ]*\])*(?:[ \t]*:[ \t]*[\w&<>\[\]:;, ]+?)?"
     r"[ \t]*(?::=|=(?![=>]))[ \t]*\n?[ \t]*"
 )

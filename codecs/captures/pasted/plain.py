@@ -20,6 +20,9 @@ _WORD: Final = re.compile(r"[^\s,;:|_]+")
 _SIGNED: Final = re.compile(r"[-+]?[0-9]{1,3}")
 _ELLIPSIS: Final = re.compile(r"\.\.+|…")
 _HEX: Final = re.compile(r"[0-9A-Fa-f]+")
+_HEX_LETTERS: Final = dict.fromkeys(map(ord, "0123456789abcdefABCDEF \t\n\r\v\f,;:|_.-"))
+BLOCK: Final = 1 << 16
+"""Characters of a text that is long."""
 _NO_BLANKS: Final = dict.fromkeys(map(ord, " \t\n\r\v\f"))
 
 
@@ -68,6 +71,8 @@ def _even_rows(rows: list[int]) -> int | None:
 def read_hex(source: Source, forced: bool = False) -> Pasted | None:
     """Bare hex digits: in one run, in equal groups, in pairs, with one kind of separator."""
     text = source.plain
+    if len(text) > BLOCK and not forced and 5 * len(text.translate(_HEX_LETTERS)) > len(text):
+        return None  # before a long text is cut into words
     words = [word for word in _SEPARATORS.split(text) if word]
     if not words:
         return Pasted(b"", "hex") if forced and not text.strip() else None
@@ -342,6 +347,7 @@ _PREFIXED: Final = re.compile(
     r"(?:0[xX](?P<x>[0-9A-Fa-f]+)|&[hH](?P<vb>[0-9A-Fa-f]{1,2})|\$(?P<d>[0-9A-Fa-f]{2})"
     r"|(?P<h>0?[0-9A-Fa-f]{1,2})[hH]|16#(?P<e>[0-9A-Fa-f]{1,2})#?|(?P<p>[0-9A-Fa-f]{2})(?=0[xX]))"
 )
+_PREFIX_LETTERS: Final = dict.fromkeys(map(ord, "xX \t\n\r\v\f,;|"))
 _DIRECTIVE: Final = re.compile(r"(?m)^[ \t]*(?:\.byte|db|DB|\.db|dc\.b|DCB|defb|fcb)(?=[ \t])")
 
 
@@ -361,7 +367,15 @@ def read_prefixed(source: Source, forced: bool = False) -> Pasted | None:
             return Pasted(bytes.fromhex(digits), "hex-list")
         return Pasted(bytes.fromhex(digits.zfill(2)), "hex")
     if re.fullmatch(r"(?:0[xX][0-9A-Fa-f]{2}[\s,;|]*+)++", text.strip()):
-        return Pasted(bytes.fromhex("".join(re.split(r"[\s,;|]*0[xX]|[\s,;|]+", text))), "hex-list")
+        digits = text.translate(_PREFIX_LETTERS)  # 0da0bb
+        pairs = bytearray(len(digits) // 3 * 2)
+        pairs[0::2] = digits[1::3].encode()
+        pairs[1::2] = digits[2::3].encode()
+        return Pasted(bytes.fromhex(pairs.decode()), "hex-list")
+    if len(text) > BLOCK and not forced:
+        first = [word for word in re.split(r"[\s,;|]+", text[:1024]) if word]
+        if not any(_PREFIXED.fullmatch(word) for word in first):
+            return None  # before a long text is cut into words
     words = [word for word in re.split(r"[\s,;|]+", text) if word]
     if not words:
         return None
@@ -539,7 +553,15 @@ def read_percent(source: Source, forced: bool = False) -> Pasted | None:
                 "pasted-damaged", bad.start() if bad else 0, "this does not fit percent-encoding"
             )
         return None
-    return Pasted(urllib.parse.unquote_to_bytes(text), "percent")
+    parts: list[bytes] = []  # at once it would take many times the text
+    start = 0
+    while start < len(text):
+        end = start + BLOCK
+        if end < len(text):  # not within an escape
+            end -= 1 if text[end - 1] == "%" else 2 if text[end - 2] == "%" else 0
+        parts.append(urllib.parse.unquote_to_bytes(text[start:end]))
+        start = end
+    return Pasted(b"".join(parts), "percent")
 
 
 def read_quoted_printable(source: Source, forced: bool = False) -> Pasted | None:
