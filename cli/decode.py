@@ -191,10 +191,15 @@ class Run:
 
 def draw(records: Iterator[Record], output: Output, style: str, plain: bool) -> None:
     """Write records in a format."""
-    if style in ("json", "jsonl"):
+    if style == "jsonl":
         from wirelens.formatters import json
 
-        for text in (json.json if style == "json" else json.jsonl)(records, plain):
+        for line in json.jsonl(records, plain):
+            output.utf8(line)
+    elif style == "json":
+        from wirelens.formatters import json
+
+        for text in json.json(records, plain):
             output.text(text)
     elif style == "summary":
         from wirelens.formatters.summary import summary

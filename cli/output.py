@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wirelens.formatters.terminal import Painter
 
 CLOSED_PIPE: Final = 141  # as a shell says of a command that SIGPIPE ended
-BLOCK: Final = 1 << 16  # characters that wait to be written
+BLOCK: Final = 1 << 16  # bytes that wait to be written
 PAGER: Final = "less"
 
 
@@ -45,12 +45,12 @@ class Output:
         color, width = written.color, written.width
         self.target = None if written.target in (None, "-") else written.target
         self.terminal = self.target is None and sys.stdout.isatty()
-        self.parts: list[str] = []
+        self.parts: list[bytes] = []
         self.waiting = 0
         self.file: IO[bytes] | None = None
         self.unfinished: str | None = None  # the path of a file that is not complete yet
         self.process: Popen[bytes] | None = None
-        self.held: list[str] | None = None  # lines of a first screen, which decide whether to page
+        self.held: list[bytes] | None = None  # lines of a first screen, which decide whether to page
         self.height = 0
         if self.target is not None:
             self._keep_inputs(inputs)
@@ -195,10 +195,14 @@ class Output:
 
     def text(self, text: str) -> None:
         """Text as it is."""
+        self.utf8(text.encode("utf-8", "backslashreplace"))
+
+    def utf8(self, text: bytes) -> None:
+        """Text in UTF-8 as it is."""
         held = self.held
         if held is not None:
             held.append(text)
-            self.height -= text.count("\n")
+            self.height -= text.count(b"\n")
             if self.height <= 0:
                 self.held = None
                 self._start_pager()
@@ -221,7 +225,7 @@ class Output:
             return
         if self.parts:
             parts, self.parts, self.waiting = self.parts, [], 0
-            self._open().write("".join(parts).encode("utf-8", "backslashreplace"))
+            self._open().write(b"".join(parts))
         if self.file is not None:
             self.file.flush()
 

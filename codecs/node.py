@@ -395,6 +395,20 @@ class Node:
 
     def member(self, name: str) -> "Node | None":
         """The child with that name, or None."""
+        tape = self.tape
+        if tape.kind(self.index) == t.STRUCT:  # its members' names are those of their fields
+            end = tape.next(self.index)
+            index = self.index + 1
+            position: i64 = 0
+            while index < end:
+                head = tape.head(index)
+                if FIELDS[head >> t.FIELD_SHIFT].name == name:
+                    return Node(tape, index, self.inner, self, position)
+                if head & t.HIDDEN == 0:
+                    position += 1
+                index = tape.next(index)
+            if not name.isdecimal():
+                return None
         for part in self.parts():
             if part.name == name:
                 return part

@@ -138,11 +138,15 @@ class Record:
             out.write(b"]")
         out.write(b"}")
 
-    def json_text(self, plain: bool = False) -> str:
-        """The record in the notation, as text on one line."""
+    def json_bytes(self, plain: bool = False) -> bytes:
+        """The record in the notation, as text on one line, in UTF-8."""
         out = BytesWriter()
         self.write_json(out, plain)
-        return out.getvalue().decode()
+        return out.getvalue()
+
+    def json_text(self, plain: bool = False) -> str:
+        """The record in the notation, as text on one line."""
+        return self.json_bytes(plain).decode()
 
     def to_json(self, plain: bool = False) -> Json:
         """The record in the notation, as Python objects."""

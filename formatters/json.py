@@ -18,10 +18,10 @@ STEP: Final = "  "
 _TOKEN: Final = re.compile(r'[\[{]|[\]}]|, |"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
-def jsonl(records: Iterable[Record], plain: bool = False) -> Iterator[str]:
-    """One record a line."""
+def jsonl(records: Iterable[Record], plain: bool = False) -> Iterator[bytes]:
+    """One record a line, in UTF-8."""
     for record in records:
-        yield record.json_text(plain) + "\n"
+        yield record.json_bytes(plain) + b"\n"
 
 
 def json(records: Iterable[Record], plain: bool = False) -> Iterator[str]:
