@@ -15,7 +15,7 @@ MAX_MESSAGE: Final = 1 << 28  # bytes of one message that may wait for their res
 OPAQUE_BYTES: Final = 1 << 20  # bytes of no known protocol that one record holds at most
 ATTEMPT_FACTOR: Final = 8  # bytes that may be read over again for each byte that came in
 ATTEMPT_FREE: Final = 1 << 16
-BYTES_A_NODE: Final = 5  # about so many bytes of a message give a node of the tape
+BYTES_A_NODE: Final = 6  # about so many bytes of a message give a node of the tape
 
 
 def decode(data: bytes, protocol: str | None = None) -> list[Record]:

@@ -482,17 +482,19 @@ class Values:
             if definitions:
                 behind = tape.size()
             if action == d.STRING_SHORT:
-                measured = measure(data, pos, end, byte, wide)
-                if measured < 0:
-                    raise self._bad_text(pos, measured, byte)
-                flags = measured & 7
-                head |= t.STRING16
-                if flags == 0:
-                    head |= SIMPLE
-                elif flags != NOT_SIMPLE:
-                    head |= self._odd_text(flags, start) << FORM_SHIFT
                 content = pos
-                pos = measured >> MEASURE_SHIFT
+                pos += byte
+                head |= t.STRING16
+                if pos <= end and plain_end(data, content, pos) == pos:  # most texts
+                    head |= SIMPLE
+                else:
+                    measured = measure(data, content, end, byte, wide)
+                    if measured < 0:
+                        raise self._bad_text(content, measured, byte)
+                    flags = measured & 7
+                    if flags != NOT_SIMPLE:
+                        head |= self._odd_text(flags, start) << FORM_SHIFT
+                    pos = measured >> MEASURE_SHIFT
                 tape.leaf(head, start, pos, content)
             elif action == d.INT_1:
                 tape.leaf(head | t.INT, start, pos, byte - 0x90)
@@ -565,23 +567,25 @@ class Values:
                         raise self._cut(start, 2, "a string's length")
                     units = (byte & 3) << 8 | data[pos]
                     pos += 1
-                measured = measure(data, pos, end, units, wide)
-                if measured < 0:
-                    raise self._bad_text(pos, measured, units)
-                flags = measured & 7
+                content = pos
+                pos += units
                 head |= t.STRING16
                 form: i64 = 0
-                if flags == 0:
+                if pos <= end and plain_end(data, content, pos) == pos:
                     head |= SIMPLE
-                elif flags != NOT_SIMPLE:
-                    form = self._odd_text(flags, start)
+                else:
+                    measured = measure(data, content, end, units, wide)
+                    if measured < 0:
+                        raise self._bad_text(content, measured, units)
+                    flags = measured & 7
+                    if flags != NOT_SIMPLE:
+                        form = self._odd_text(flags, start)
+                    pos = measured >> MEASURE_SHIFT
                 if action == d.STRING_LAST:
                     if units > forms.CHUNK_UNITS or (dialect != d.V1 and units <= (1023 if final else 31)):
                         form = forms.STRINGS[dialect]
                 elif units <= 31:
                     form = forms.STRINGS[dialect]
-                content = pos
-                pos = measured >> MEASURE_SHIFT
                 tape.leaf(head | form << FORM_SHIFT, start, pos, content)
             elif action == d.INT_3:
                 if end - pos < 2:
