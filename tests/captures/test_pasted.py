@@ -9,6 +9,7 @@ import re
 import shutil
 import string
 import subprocess
+import sys
 import time
 import tracemalloc
 import urllib.parse
@@ -969,3 +970,32 @@ def test_damage_in_long_texts_is_said() -> None:
         with pytest.raises(PastedError) as caught:
             pasted(text[:300_003] + "zz" + text[300_005:])
         assert caught.value.code == "pasted-damaged"
+
+
+def told(text: str) -> tuple[str, bytes] | tuple[str, int, int, str]:
+    found = outcome(text)
+    if isinstance(found, PastedError):
+        return found.code, found.line, found.column, found.text
+    return found.form, found.data
+
+
+@pytest.mark.parametrize("name", [*DUMPS, *LITERALS])
+@pytest.mark.parametrize("kind", ["random", "runs", "text"])
+def test_long_texts_mean_the_same_read_quickly(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chooser = random.Random(name + kind)
+    data = chooser.randbytes(17_003)
+    if kind == "runs":
+        data = bytes(5000) + data + b"\xff" * 5001
+    elif kind == "text":
+        data = bytes(chooser.choices(string.printable.encode()[:95], k=20_000))
+    text = {**DUMPS, **LITERALS}[name](data)
+    texts = [text, text.rstrip("\n"), text[: len(text) * 2 // 3]]
+    for _ in range(2):
+        at = chooser.randrange(len(text))
+        change = chooser.choice(["", "  ", "x", "9", ",", "\n", "*\n", "999"])
+        texts.append(text[:at] + change + text[at + 1 :])
+    quickly = [told(each) for each in texts]
+    module = sys.modules["wirelens.codecs.captures.pasted"]
+    monkeypatch.setattr(module, "quick", lambda text, careful: None)
+    for each, found in zip(texts, quickly, strict=True):
+        assert found == told(each)

@@ -43,6 +43,7 @@ from wirelens.codecs.captures.pasted.plain import (
     read_quoted_printable,
     read_uuencode,
 )
+from wirelens.codecs.captures.pasted.quick import BLOCK, quick
 from wirelens.codecs.captures.pasted.rows import PACKETS, iter_forms, read_rows
 from wirelens.codecs.captures.pasted.source import Pasted, PastedError, Source, source_of, text_of
 
@@ -160,15 +161,24 @@ def pasted(data: bytes | str, form: str = "auto") -> Pasted:
     source = None
     if text is not None:
         if form == "auto" and len(text) > 4096:
-            quick = quick_hex(text)
-            if quick is not None:
-                return Pasted(quick, "hex")
+            pairs = quick_hex(text)
+            if pairs is not None:
+                return Pasted(pairs, "hex")
+            if len(text) > BLOCK:
+                found = quick(text, _short)
+                if found is not None:
+                    return found
         source = source_of(text)
     if form != "auto":
         return _forced(source, form)
     if source is None or not source.text.strip():
         return _raw(data)
     return _recognise(source) or _raw(data)
+
+
+def _short(text: str) -> Pasted | None:
+    source = source_of(text)
+    return None if source is None or not source.text.strip() else _recognise(source)
 
 
 def _forced(source: Source | None, form: str) -> Pasted:

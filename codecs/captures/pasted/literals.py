@@ -189,7 +189,7 @@ def read_bare_escapes(source: Source, style: str = "", forced: bool = False) -> 
     if not forced:
         if numeric < 1 or (numeric < 3 and not body.startswith("\\")):
             return None
-        if re.fullmatch(r"(?:\\x[0-9A-Fa-f]{2}[\s,]+)+(?:\\x[0-9A-Fa-f]{2})?", body):
+        if re.fullmatch(r"(?:\\x[0-9A-Fa-f]{2}[\s,]++)++(?:\\x[0-9A-Fa-f]{2})?", body):
             return Pasted(bytes.fromhex("".join(re.split(r"[\s,]*\\x|[\s,]+", body))), "escapes")
         if any(
             _ESCAPE.match(body, m.start()) is None for m in re.finditer(r"(?:\\\\)|\\", body) if m[0] == "\\"
@@ -200,11 +200,11 @@ def read_bare_escapes(source: Source, style: str = "", forced: bool = False) -> 
         cut = re.search(r"(?:\.{3,}|…)$", body)
         if cut:
             raise source.error("pasted-cut", start + cut.start(), "the text ends with an ellipsis")
-        if "\n" in body and not re.fullmatch(r"(?:(?:\\x[0-9A-Fa-f]{2})+\s*)+", body):
+        if "\n" in body and not re.fullmatch(r"(?:\\x[0-9A-Fa-f]{2}\s*+)++", body):
             return None
     if "\n" in body:
         body = re.sub(r"\n", " ", body)
-        if forced or re.fullmatch(r"(?:(?:\\x[0-9A-Fa-f]{2})+\s*)+", body):
+        if forced or re.fullmatch(r"(?:\\x[0-9A-Fa-f]{2}\s*+)++", body):
             return Pasted(unescape(source, "".join(body.split()), start, style), "escapes")
     return Pasted(unescape(source, body, start, style), "escapes")
 

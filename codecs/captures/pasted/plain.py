@@ -9,11 +9,12 @@ import re
 import urllib.parse
 from typing import Final
 
+from wirelens.codecs.captures.pasted.quick import BLOCK
 from wirelens.codecs.captures.pasted.source import Pasted, PastedError, Source
 
 _HEX_PAIRS: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]{2}\s++)*+(?:[0-9A-Fa-f]{2})?")
 _HEX_PAIRS_JOINED: Final = re.compile(r"\s*+[0-9A-Fa-f]{2}([:,-])(?:[0-9A-Fa-f]{2}\1)*+[0-9A-Fa-f]{2}\s*+")
-_HEX_RUNS: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]++\s*+)*+")
+_HEX_OR_BLANK: Final = dict.fromkeys(map(ord, "0123456789abcdefABCDEF \t\n\r\v\f"))
 _LETTER: Final = re.compile("[A-Fa-f]")
 _SEPARATORS: Final = re.compile(r"[\s,;:|_.-]+")
 _WORD: Final = re.compile(r"[^\s,;:|_]+")
@@ -21,8 +22,6 @@ _SIGNED: Final = re.compile(r"[-+]?[0-9]{1,3}")
 _ELLIPSIS: Final = re.compile(r"\.\.+|…")
 _HEX: Final = re.compile(r"[0-9A-Fa-f]+")
 _HEX_LETTERS: Final = dict.fromkeys(map(ord, "0123456789abcdefABCDEF \t\n\r\v\f,;:|_.-"))
-BLOCK: Final = 1 << 16
-"""Characters of a text that is long."""
 _NO_BLANKS: Final = dict.fromkeys(map(ord, " \t\n\r\v\f"))
 
 
@@ -47,10 +46,10 @@ def quick_hex(text: str) -> bytes | None:
     if joined:
         return bytes.fromhex(text.replace(joined[1], " ")) if _LETTER.search(text) else None
     rows = [len(row.strip()) for row in text.strip().split("\n")]
-    if len(rows[0:1]) == 1 and rows[0] >= 32 and rows[0] % 2 == 0 and _HEX_RUNS.fullmatch(text):
+    if len(rows[0:1]) == 1 and rows[0] >= 32 and rows[0] % 2 == 0 and not text.translate(_HEX_OR_BLANK):
         if any(row != rows[0] for row in rows[:-1]) or rows[-1] > rows[0] or rows[-1] % 2:
             return None
-        digits = "".join(text.split())
+        digits = text.translate(_NO_BLANKS)
         # Spaces inside the lines would make the groups a matter for the careful way.
         if len(digits) == sum(rows) and _LETTER.search(digits):
             return bytes.fromhex(digits)
@@ -458,6 +457,7 @@ def strong_base64(run: str) -> bool:
         return False
     if _HEX.fullmatch(bare) or re.fullmatch("[0-9]+", bare):
         return False
+    bare = bare[:BLOCK]  # which tell as well as all
     runs = re.findall("[a-z]+", bare)
     # Letters of base64 change case all the time: a lower-case run is 1.7 letters long on average.
     letters = sum(map(len, runs))
