@@ -70,6 +70,7 @@ _FIELDS: Final = 4  # object: "field": value
 _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 
+_LONGEST_DEFINITION: Final = 1 << 13  # bytes of a class definition that is kept for other messages
 _FEW_KEYS: Final = 8  # of a map, compared one by one
 _SHALLOW: Final = 8
 _FORMS: Final = t.FORM_MASK << t.FORM_SHIFT
@@ -717,7 +718,10 @@ def _read_class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
         i = tape.next(i)
     if len(set(texts)) != len(texts):
         plain = False
-    definition = buffer.data[tape.start(index) : tape.end(index)] if simple else b""
+    start = tape.start(index)
+    definition = b""
+    if simple and tape.end(index) - start <= _LONGEST_DEFINITION:
+        definition = buffer.data[start : tape.end(index)]
     if not plain:
         return _ClassKeys(definition, name, [text + b", " for text in texts], True)
     return _ClassKeys(definition, name, [b", " + text + b": " for text in texts], False)

@@ -13,7 +13,8 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.scan import SLOTS, slot_of, starts_with
 from wirelens.codecs.tape import Tape
 
-_MOST_NODES: Final = 256  # of a definition that is kept
+_LONGEST_NAME: Final = 1 << 10  # bytes of a name, and of a definition, that is kept
+_LONGEST: Final = 1 << 13
 _NUMBERS: Final = b"java.math.Big"
 _NUMBER_SIZE: Final = 20  # bytes of either name
 
@@ -45,7 +46,9 @@ def names_number(data: bytes, at: i64, end: i64) -> bool:
 
 
 def learn_harmless(name: bytes) -> None:
-    """Keep a name as one of which there is nothing to say."""
+    """Keep a name, unless it is very long, as one of which there is nothing to say."""
+    if len(name) > _LONGEST_NAME:
+        return
     _harmless[slot_of(name, 0, len(name))] = name
 
 
@@ -58,11 +61,13 @@ def find_definition(data: bytes, at: i64, name: i64, size: i64) -> Definition | 
 
 
 def learn_definition(tape: Tape, node: i64, data: bytes) -> None:
-    """Keep the definition of the CLASS `node`, the last on the tape but for what it holds: SIMPLE texts."""
-    count = tape.size() - node
-    if count > _MOST_NODES:
-        return
+    """Keep the definition of the CLASS `node`, the last on the tape but for what it holds: SIMPLE texts.
+
+    Very long ones are not kept.
+    """
     start = tape.start(node)
+    if tape.end(node) - start > _LONGEST:
+        return
     nodes = vec[i64]()
     fields: i64 = -1
     index = node

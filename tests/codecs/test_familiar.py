@@ -115,3 +115,20 @@ def test_tapes_that_grow_out_of_their_room() -> None:
     first = told(data, "hessian2")
     for _ in range(3):
         assert told(data, "hessian2") == first
+
+
+def test_what_is_very_long_is_not_kept() -> None:
+    """Or a few messages would fill the memory for good."""
+    forget()
+    name = b"com.example." + b"x" * 2000
+    long_name = b"C" + b"S" + len(name).to_bytes(2) + name + b"\x91\x01x"
+    fields = [b"field%026d" % number for number in range(400)]
+    many = b"C\x11com.example.Point\xc9\x90" + b"".join(bytes([len(text)]) + text for text in fields)
+    for definition_of, values in ((long_name, 1), (many, 400)):
+        data = definition_of + b"`" + b"\x91" * values
+        first = told(data, "hessian2")
+        for _ in range(3):
+            assert told(data, "hessian2") == first
+    assert all(len(known.data) <= 1 << 13 for known in familiar._definitions)
+    assert all(len(known) <= 1 << 10 for known in familiar._harmless)
+    assert b"com.example.Point" in familiar._harmless
