@@ -34,6 +34,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+sys.dont_write_bytecode = True  # no __pycache__ beside the project's folders
 from setup import FOLDERS, ROOT, sources, stage
 
 Command = Sequence[str | Path]

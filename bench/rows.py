@@ -120,6 +120,7 @@ def javascript(task: str, protocol: str, settings: Settings) -> Contender:
 def interpreted(settings: Settings) -> Path:
     """A folder from which the sources themselves are imported, whatever is installed."""
     sys.path.insert(0, str(corpus.ROOT))
+    sys.dont_write_bytecode = True  # no __pycache__ beside the project's folders
     from setup import stage
 
     folder = settings.folder / "interpreted"

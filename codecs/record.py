@@ -18,9 +18,6 @@ UNKNOWN: Final = "unknown"
 WORST_FIRST: Final[tuple[str, ...]] = ("gadget-class", "gap", "conflict", "number-lost", "dangling-ref")
 
 
-_NO_NOTES: Final[list[Note]] = []
-
-
 @mypyc_attr(acyclic=True)
 class Record:
     """One message, or a stretch of bytes that is none.
@@ -125,10 +122,7 @@ class Record:
             if tape is not None and tape.size():
                 out.write(b', "partial": ')
                 Writer(out, plain).write(tape, 0, tape.buffer)
-        if self.extra_notes is None and (tape is None or not tape.note_count()):
-            notes = _NO_NOTES
-        else:
-            notes = self.notes
+        notes = self.notes
         if notes:
             out.write(b', "notes": [')
             for position, note in enumerate(notes):

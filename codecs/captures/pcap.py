@@ -107,6 +107,7 @@ class RecordReader:
         self.number: i64 = 0
         self.position: i64 = 0
         self.searching: bool = False
+        self._damage: i64 = 0  # where the damage starts behind which a record is searched
         self._data: bytes = b""
         self._parked: list[bytes] = []
         self._parked_size: i64 = 0
@@ -142,6 +143,19 @@ class RecordReader:
         self.damages += 1
         if len(self.notes) < NOTES_KEPT:
             self.notes.append(Note(code, offset, text))
+
+    def _lose(self, offset: i64, text: str) -> None:
+        """Say damage at an offset, behind which the next record has to be searched."""
+        self.searching = True
+        self._damage = offset
+        self.note("bad-length", offset, text)
+
+    def _find(self, position: i64) -> i64:
+        """Say that the search has ended, at a position of the data; that position."""
+        self.searching = False
+        skipped = self.position + position - self._damage
+        self.note("skipped-bytes", self._damage, f"{skipped} bytes skipped")
+        return position
 
     def _join(self, chunk: bytes) -> bytes:
         if self._parked:
@@ -183,7 +197,6 @@ class PcapReader(RecordReader):
         self._limit: i64 = RECORD_LIMIT
         self._settled: bool = False
         self._seconds: i64 = -1
-        self._damage: i64 = 0
         if state is not None:
             numbers = state[1]
             self._started = True
@@ -262,10 +275,10 @@ class PcapReader(RecordReader):
                 self._started = False
                 break
             if captured > limit or fraction >= BILLION:
-                self._fail(base + position, captured, False)
+                self._lose(base + position, f"the record claims {captured} bytes and cannot be true")
                 break
             if captured == 0 and first == 0 and fraction == 0 and original == 0:
-                self._fail(base + position, captured, True)
+                self._lose(base + position, "zeros where a record should be")
                 break
             end: i64 = position + header + captured
             if end > size:
@@ -387,14 +400,6 @@ class PcapReader(RecordReader):
             return -1
         return int(captured)
 
-    def _fail(self, offset: i64, claimed: i64, zeros: bool) -> None:
-        self.searching = True
-        self._damage = offset
-        if zeros:
-            self.note("bad-length", offset, "zeros where a record should be")
-        else:
-            self.note("bad-length", offset, f"the record claims {claimed} bytes and cannot be true")
-
     def _search(self, data: bytes, position: i64, final: bool) -> i64:
         """Look for records behind damage: position of the first, or of where to look again."""
         size: i64 = len(data)
@@ -438,10 +443,7 @@ class PcapReader(RecordReader):
                     return position
                 fits = seen > 0 and cursor == size
             if fits:
-                self.searching = False
-                start = self.position + position
-                self.note("skipped-bytes", self._damage, f"{start - self._damage} bytes skipped")
-                return position
+                return self._find(position)
             position += 1
 
     def _near(self, data: bytes, position: i64, seconds: i64) -> bool:

@@ -66,7 +66,6 @@ class PcapngReader(RecordReader):
         self.position = position
         self._little: bool = True
         self._section: bool = False
-        self._damage: i64 = 0
         # link type, time resolution, time offset in seconds, snap length
         self._interfaces: list[tuple[int, ...]] = []
         self._unknown_interface: bool = False
@@ -100,23 +99,23 @@ class PcapngReader(RecordReader):
                 elif _BIG_WORD.unpack_from(data, position + 8)[0] == BYTE_ORDER:
                     little = False
                 else:
-                    self._fail(position, "the section has no byte order")
+                    self._lose(self.position + position, "the section has no byte order")
                     continue
                 length = (_LITTLE_WORD if little else _BIG_WORD).unpack_from(data, position + 4)[0]
             else:
                 little = self._little
                 if not self._section:
-                    self._fail(position, "no section begins here")
+                    self._lose(self.position + position, "no section begins here")
                     continue
             if length < 12 or length > BLOCK_LIMIT or length % 4:
-                self._fail(position, f"the block claims {length} bytes and cannot be true")
+                self._lose(self.position + position, f"the block claims {length} bytes and cannot be true")
                 continue
             if position + length > size:
                 self._need = length
                 return position
             word = _LITTLE_WORD if little else _BIG_WORD
             if word.unpack_from(data, position + length - 4)[0] != length:
-                self._fail(position, "the block's two lengths disagree")
+                self._lose(self.position + position, "the block's two lengths disagree")
                 continue
             self._little = little
             self._block(kind, data, position, length, packets)
@@ -231,11 +230,6 @@ class PcapngReader(RecordReader):
     def _short(self, position: i64) -> None:
         self.note("bad-length", self.position + position, "the block is too short for its type")
 
-    def _fail(self, position: i64, text: str) -> None:
-        self.searching = True
-        self._damage = self.position + position
-        self.note("bad-length", self._damage, text)
-
     def _search(self, data: bytes, position: i64, final: bool) -> i64:
         """Look for a whole block behind damage: its position, or where to look again."""
         size: i64 = len(data)
@@ -270,8 +264,5 @@ class PcapngReader(RecordReader):
                 else:
                     fits = word.unpack_from(data, position + length - 4)[0] == length
             if fits:
-                self.searching = False
-                start = self.position + position
-                self.note("skipped-bytes", self._damage, f"{start - self._damage} bytes skipped")
-                return position
+                return self._find(position)
             position += 1

@@ -47,7 +47,6 @@ class SnoopReader(RecordReader):
         self._started: bool = False
         self._link_type: i64 = 0
         self._seconds: i64 = -1
-        self._damage: i64 = 0
         if state is not None:
             self._started = True
             self._link_type = state[1][0]
@@ -78,10 +77,7 @@ class SnoopReader(RecordReader):
                 return position
             original, captured, length, _, seconds, fraction = _RECORD.unpack_from(data, position)
             if length < RECORD_HEADER + captured or length > RECORD_LIMIT:
-                self.searching = True
-                self._damage = self.position + position
-                said = f"the record claims {length} bytes and cannot be true"
-                self.note("bad-length", self._damage, said)
+                self._lose(self.position + position, f"the record claims {length} bytes and cannot be true")
                 continue
             if position + length > size:
                 self._need = length
@@ -134,8 +130,5 @@ class SnoopReader(RecordReader):
                     return position
                 fits = seen > 0 and cursor == size
             if fits:
-                self.searching = False
-                start = self.position + position
-                self.note("skipped-bytes", self._damage, f"{start - self._damage} bytes skipped")
-                return position
+                return self._find(position)
             position += 1
