@@ -34,12 +34,12 @@ def tree(messages: list[bytes], protocol: str) -> Pass:
 
 
 def text(messages: list[bytes], protocol: str) -> Pass:
-    """Each message to the notation's JSON text."""
+    """Each message to the notation's JSON text, in UTF-8 as it is written out."""
     from wirelens.codecs import decode
 
     def run() -> None:
         for message in messages:
-            decode(message, protocol)[0].json_text()
+            decode(message, protocol)[0].json_bytes()
 
     return run
 
@@ -95,7 +95,7 @@ def python_hessian(messages: list[bytes], protocol: str) -> Pass:
 
 
 def python_hessian_text(messages: list[bytes], protocol: str) -> Pass:
-    """Each message with python-hessian to JSON text, with the standard library's json."""
+    """Each message with python-hessian to JSON text in UTF-8, with the standard library's json."""
     read = _python_hessian()
     replies = [b"H\2\0R" + message for message in messages]
 
@@ -104,7 +104,7 @@ def python_hessian_text(messages: list[bytes], protocol: str) -> Pass:
 
     def run() -> None:
         for reply in replies:
-            json.dumps(read(reply), ensure_ascii=False, default=plain)
+            json.dumps(read(reply), ensure_ascii=False, default=plain).encode()
 
     return run
 

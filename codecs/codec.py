@@ -54,6 +54,7 @@ class Codec:
 
     name: str  # the protocol's id, as in "esnp-line"
     title: str  # one line for lists
+    json_opening: bytes  # how a record's JSON starts
     carries: tuple[str, ...] = ()  # protocols whose messages its bodies are, so that it is looked at first
     answers: tuple[str, ...] = ()  # other protocols that the opposite direction of a stream may speak
     tunnelled: bool = False  # whether others carry it often: found further on, it is not the stream's own
@@ -62,6 +63,7 @@ class Codec:
     def __init__(self, name: str, title: str) -> None:
         self.name = name
         self.title = title
+        self.json_opening = b'{"protocol": "' + name.encode() + b'", "offset": '
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """Decode the message at the cursor onto an empty tape, its root first; leave the cursor behind it.

@@ -32,7 +32,7 @@ class DecodeError(ValueError):
         return (DecodeError, (self.code, self.offset, self.text, self.needed))
 
 
-@mypyc_attr(acyclic=True)  # nothing refers back to it: not for the garbage collector
+@mypyc_attr(acyclic=True, free_list_len=1)  # nothing refers back to it: not for the garbage collector
 class Cursor:
     """Reads a buffer from `pos` up to, not including, `end` (positions in `buffer.data`).
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import registry
 from wirelens.codecs.codec import Codec
@@ -27,6 +27,7 @@ def decode(data: bytes, protocol: str | None = None) -> list[Record]:
     return Decoder(protocol).close(data)
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Decoder:
     """Decodes a stream that comes in chunks; holds no more than one message.
 

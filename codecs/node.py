@@ -431,4 +431,4 @@ class Node:
 
 def root_of(tape: Tape) -> Node:
     """The root of a tape with at least one node."""
-    return Node(tape, 0, tape.buffers[0])
+    return Node(tape, 0, tape.buffer)

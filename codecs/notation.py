@@ -21,7 +21,6 @@ from wirelens.codecs.scan import (
     joined_pair,
     json_end,
     plain_end,
-    same_bytes,
     slot_of,
     starts_with,
     write_part,
@@ -71,7 +70,6 @@ _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 
 _LONGEST_DEFINITION: Final = 1 << 13  # bytes of a class definition that is kept for other messages
-_FEW_KEYS: Final = 8  # of a map, compared one by one
 _SHALLOW: Final = 8
 _FORMS: Final = t.FORM_MASK << t.FORM_SHIFT
 _SIMPLE_USUAL: Final = t.SIMPLE | _FORMS  # a simple text in its usual form
@@ -81,23 +79,21 @@ _NOTHING: Final = Buffer(b"")
 
 @mypyc_attr(acyclic=True)
 class _Frame:
-    """A container being written."""
+    """A container being written: how its members are, up to which node; what ends it; members so far."""
 
-    def __init__(
-        self, mode: i64, until: i64, buffer: Buffer, closer: bytes, keys: list[bytes] = _NO_KEYS
-    ) -> None:
-        self.mode: Final[i64] = mode
-        self.until: Final[i64] = until
-        self.buffer: Final = buffer
-        self.closer: Final = closer
-        self.keys: Final = keys
+    def __init__(self) -> None:
+        self.mode: i64 = _ITEMS
+        self.until: i64 = 0
+        self.buffer = _NOTHING
+        self.closer = b""
+        self.keys = _NO_KEYS
         self.count: i64 = 0
         self.hints: dict[str, Json] | None = None
 
 
 @mypyc_attr(acyclic=True)
 class _ClassKeys:
-    """How objects of one class start, and what stands before each field's value.
+    """How objects of one class start, up to the class's name, and what stands before each field's value.
 
     `definition`: the bytes that define the class, empty where they may mean another in another message.
     """
@@ -109,34 +105,37 @@ class _ClassKeys:
         self.pairs: Final = pairs
 
 
+_NO_CLASS: Final = _ClassKeys(b"", b"", [], False)
+
+
 @mypyc_attr(acyclic=True)
 class Writer:
     """Writes the notation of trees into `out`; with `plain` the reading form, without tags."""
 
-    def __init__(self, out: BytesWriter, plain: bool = False) -> None:
-        self.out: Final = out
-        self.plain: Final = plain
-        self.frames: list[_Frame] = []  # around the one that is being written
-        self.frame = _Frame(_ITEMS, 0, _NOTHING, b"")
+    def __init__(self, plain: bool = False) -> None:
+        self.out: Final = BytesWriter()
+        self.plain = plain
+        self.frame = _Frame()  # that is being written
+        self.frames: list[_Frame] = [self.frame]  # it, those around it, and behind it what others may use
+        self.depth: i64 = 0
+        self.class_index: i64 = -1  # of the class written last, and how its objects are written
+        self.class_keys = _NO_CLASS
         self.odd_classes: dict[int, _ClassKeys] | None = None  # of this tape, which are not kept for others
 
     def write(self, tape: Tape, index: i64, buffer: Buffer) -> None:
         """Write the tree at `index`, whose offsets point into `buffer`."""
         out = self.out
         words = tape.words
-        frames: list[_Frame] = []
-        self.frames = frames
         i = index
-        end = tape.next(index)
-        frame = _Frame(_ITEMS, end, buffer, b"")
-        self.frame = frame
+        self.class_index = -1
+        self.odd_classes = None
+        self.depth = -1
+        frame = self._push(_ITEMS, tape.next(index), buffer, b"")
         while True:
             while i >= frame.until:
-                if not frames:
+                frame = self._close(frame)
+                if self.depth < 0:
                     return
-                self._close(frame)
-                frame = frames.pop()
-                self.frame = frame
             at = i * t.WIDTH
             head = words[at + t.HEAD]
             mode = frame.mode
@@ -194,12 +193,25 @@ class Writer:
                 self._leaf(tape, i, buffer, head, kind)
                 i = words[at + t.NEXT]
 
-    def _push(self, frame: _Frame) -> None:
-        """Go on with the members of `frame`."""
-        self.frames.append(self.frame)
+    def _push(
+        self, mode: i64, until: i64, buffer: Buffer, closer: bytes, keys: list[bytes] = _NO_KEYS
+    ) -> _Frame:
+        """Go on with the members of a container, in a frame that is there already where there is one."""
+        self.depth += 1
+        if self.depth == len(self.frames):
+            self.frames.append(_Frame())
+        frame = self.frames[self.depth]
+        frame.mode = mode
+        frame.until = until
+        frame.buffer = buffer
+        frame.closer = closer
+        frame.keys = keys
+        frame.count = 0
         self.frame = frame
+        return frame
 
-    def _close(self, frame: _Frame) -> None:
+    def _close(self, frame: _Frame) -> _Frame:
+        """End the container of a frame; the frame around it."""
         out = self.out
         if frame.count and (frame.mode == _PAIRS or frame.mode == _FIELD_PAIRS):
             out.write(b"]")
@@ -208,7 +220,12 @@ class Writer:
         if frame.hints is not None and not self.plain:
             out.write(b', "$wire": ' if frame.count else b'"$wire": ')
             out.write(dumps(frame.hints).encode())
+            frame.hints = None
         out.write(frame.closer)
+        frame.buffer = _NOTHING  # which may be large, and this frame is kept
+        self.depth -= 1
+        self.frame = self.frames[max(self.depth, 0)]
+        return self.frame
 
     def _keep_hint(self, frame: _Frame, tape: Tape, index: i64) -> None:
         """Keep a plain member's wire form for the `$wire` of its message or entry."""
@@ -224,59 +241,67 @@ class Writer:
             buffer = tape.buffers[tape.number(index)]
         if kind == t.STRUCT:
             out.write(b"{")
-            frame = _Frame(_STRUCT, until, buffer, b"}")
+            frame = self._push(_STRUCT, until, buffer, b"}")
             form = head >> t.FORM_SHIFT & t.FORM_MASK
             if form:
                 own = HINTS[form].json(Node(tape, index, buffer))
                 frame.hints = dict(own) if isinstance(own, dict) else {"": own}
-            self._push(frame)
             return
         if kind == t.ARRAY:
             out.write(b"[")
-            self._push(_Frame(_ITEMS, until, buffer, b"]"))
+            self._push(_ITEMS, until, buffer, b"]")
             return
         tagged = False
         if not self.plain:
-            tagged = self._open_tags(tape, index, buffer, head, kind)
+            tagged = self._open_tags(tape, index, buffer, head)
         if kind == t.LIST:
-            if tagged:
-                out.write(b'"$list": ')
+            out.write(b'"$list": [' if tagged else b"[")
+            self._push(_ITEMS, until, buffer, b"]}" if tagged else b"]")
+        elif self._keyed(tape, index, buffer):
+            out.write(b'"$map": {' if tagged else b"{")
+            self._push(_KEYED, until, buffer, b"}}" if tagged else b"}")
+        elif self.plain:
             out.write(b"[")
-            self._push(_Frame(_ITEMS, until, buffer, b"]}" if tagged else b"]"))
-            return
-        keyed = self._keyed(tape, index, buffer)
-        if not keyed and not tagged and not self.plain:
-            out.write(b"{")
-            tagged = True
-        if tagged:
-            out.write(b'"$map": ')
-        out.write(b"{" if keyed else b"[")
-        closer = b"}" if keyed else b"]"
-        self._push(_Frame(_KEYED if keyed else _PAIRS, until, buffer, closer + b"}" if tagged else closer))
+            self._push(_PAIRS, until, buffer, b"]")
+        else:
+            out.write(b'"$map": [' if tagged else b'{"$map": [')
+            self._push(_PAIRS, until, buffer, b"]}")
 
-    def _open_tags(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64) -> bool:
+    def _open_tags(self, tape: Tape, index: i64, buffer: Buffer, head: i64) -> bool:
         """Write the opening brace and `$type`, `$id`, `$wire` of a list or map that has any of them."""
         out = self.out
-        form = head >> t.FORM_SHIFT & t.FORM_MASK
-        type_json = b""
         first = index + 1
-        if first < tape.next(index) and tape.kind(first) == t.TYPE:
-            type_json = _type_json(tape, first, buffer)
-        if not type_json and not form and head & t.REFERRED == 0:
-            return False
-        out.write(b"{")
-        if type_json:
-            out.write(b'"$type": ')
-            out.write(type_json)
-            out.write(b", ")
+        tagged = (
+            first < tape.next(index)
+            and tape.kind(first) == t.TYPE
+            and self._type(tape, first, buffer, b'{"$type": ')
+        )
         if head & t.REFERRED:
-            out.write(b'"$id": ')
+            out.write(b', "$id": ' if tagged else b'{"$id": ')
             write_int(out, tape.number(index))
-            out.write(b", ")
+            tagged = True
+        form = head >> t.FORM_SHIFT & t.FORM_MASK
         if form:
-            out.write(b'"$wire": ')
+            out.write(b', "$wire": ' if tagged else b'{"$wire": ')
             out.write(dumps(HINTS[form].json(Node(tape, index, buffer))).encode())
+            tagged = True
+        if tagged:
             out.write(b", ")
+        return tagged
+
+    def _type(self, tape: Tape, index: i64, buffer: Buffer, before: bytes) -> bool:
+        """Write `before` and the text of a TYPE node; False, and nothing written, for an empty or no type."""
+        out = self.out
+        defined = tape.number(index)
+        text = defined + 1
+        if defined < 0 or tape.next(defined) == text:  # none, or cut off before its text
+            return False
+        head = tape.head(text)
+        number = tape.number(text)
+        if number == tape.end(text) or (number < 0 and not _content(tape, text, buffer, number)):
+            return False
+        out.write(before)
+        self._string(tape, text, buffer, head, head & t.KIND_MASK, number)
         return True
 
     def _keyed(self, tape: Tape, index: i64, buffer: Buffer) -> bool:
@@ -284,8 +309,9 @@ class Writer:
         end = tape.next(index)
         i = index + 1
         is_key = True
-        keys: i64 = 0
-        pieces = False
+        alike = False  # whether two keys may be the same
+        seen: i64 = 0  # a bit for each key, by its text
+        one: i64 = 1
         while i < end:
             head = tape.head(i)
             if head & t.HIDDEN == 0:
@@ -301,16 +327,20 @@ class Writer:
                             return False
                         number = tape.number(i)
                         if head & t.SIMPLE == 0 or number < 0:
-                            pieces = pieces or number < 0
                             content = _content(tape, i, buffer, number)
                             if content.startswith(b"$") or _text_of(content, kind) is None:
                                 return False
                         elif number < tape.end(i) and buffer.data[number] == 0x24:  # $
                             return False
-                    keys += 1
+                        if number < 0:
+                            alike = True
+                        else:
+                            bit = one << (slot_of(buffer.data, number, tape.end(i) - number) & 63)
+                            alike = alike or seen & bit != 0
+                            seen |= bit
                 is_key = not is_key
             i = tape.next(i)
-        return self.plain or _all_differ(tape, index, buffer, keys > _FEW_KEYS or pieces)
+        return not alike or _all_differ(tape, index, buffer)
 
     def _key(self, tape: Tape, index: i64, buffer: Buffer) -> None:
         """Write a map's key as the key of a JSON object."""
@@ -319,29 +349,31 @@ class Writer:
         if kind == t.STRING or kind == t.STRING16:
             self._leaf(tape, index, buffer, head, kind)
             return
-        inner = BytesWriter()
-        Writer(inner, True)._leaf(tape, index, buffer, head, kind)
-        text = inner.getvalue()
+        inner = Writer(True)
+        inner._leaf(tape, index, buffer, head, kind)
+        text = inner.out.getvalue()
         self.out.write(text if text.startswith(b'"') else quoted(text.decode()))
 
     def _class_keys(self, tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
         """How objects of the class at `index` are written."""
+        if index == self.class_index:
+            return self.class_keys
         data = buffer.data
         start = tape.start(index)
-        end = tape.end(index)
-        slot = slot_of(data, start, end - start)
+        size = tape.end(index) - start
+        slot = slot_of(data, start, size)
         keys = _known_classes[slot]
-        if start < end and len(keys.definition) == end - start and starts_with(data, start, keys.definition):
-            return keys
-        if self.odd_classes is not None and index in self.odd_classes:
-            return self.odd_classes[index]
-        keys = _read_class_keys(tape, index, buffer)
-        if len(keys.definition):
-            _known_classes[slot] = keys
-        else:
-            if self.odd_classes is None:
-                self.odd_classes = {}
-            self.odd_classes[index] = keys
+        if size == 0 or len(keys.definition) != size or not starts_with(data, start, keys.definition):
+            odd = None if self.odd_classes is None else self.odd_classes.get(int(index))
+            keys = _read_class_keys(tape, index, buffer) if odd is None else odd
+            if len(keys.definition):
+                _known_classes[slot] = keys
+            elif odd is None:
+                if self.odd_classes is None:
+                    self.odd_classes = {}
+                self.odd_classes[int(index)] = keys
+        self.class_index = index
+        self.class_keys = keys
         return keys
 
     def _open_object(self, tape: Tape, index: i64, buffer: Buffer) -> None:
@@ -349,7 +381,6 @@ class Writer:
         head = tape.head(index)
         number = tape.number(index)
         keys = self._class_keys(tape, number & t.LOW_HALF, buffer)
-        out.write(b'{"$class": ')
         out.write(keys.name)
         if not self.plain:
             if head & t.REFERRED:
@@ -362,10 +393,9 @@ class Writer:
         until = tape.next(index)
         if keys.pairs:
             out.write(b', "$fields": [')
-            self._push(_Frame(_FIELD_PAIRS, until, buffer, b"]}", keys.keys))
+            self._push(_FIELD_PAIRS, until, buffer, b"]}", keys.keys)
         else:
-            frame = _Frame(_FIELDS, until, buffer, b"}", keys.keys)
-            self._push(frame)
+            self._push(_FIELDS, until, buffer, b"}", keys.keys)
 
     def _leaf(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64) -> None:
         """Write a node without members."""
@@ -389,6 +419,11 @@ class Writer:
             self._untagged(tape, index, buffer, head, kind, number)
             return
         if form == 0:
+            if kind == t.LONG:
+                out.write(_LONG)
+                write_int(out, number)
+                out.append(0x7D)  # }
+                return
             if kind == t.STRING or kind == t.STRING16:
                 self._string(tape, index, buffer, head, kind, number)
                 return
@@ -509,11 +544,12 @@ class Writer:
         out.write(b'{"$remote": ')
         first = index + 1
         end = tape.next(index)
-        type_json = b""
+        typed = False
         if first < end and tape.kind(first) == t.TYPE:
-            type_json = _type_json(tape, first, buffer)
+            typed = self._type(tape, first, buffer, b"")
             first = tape.next(first)
-        out.write(type_json or b"null")
+        if not typed:
+            out.write(b"null")
         while first < end and tape.kind(first) != t.STRING16:
             first = tape.next(first)
         if first < end:
@@ -618,6 +654,7 @@ def _opening(kind: int) -> bytes:
     return b'{"' + words.get(kind, "").encode() + b'": '
 
 
+_LONG: Final = _opening(t.LONG)
 _OPENINGS: Final[list[bytes]] = [_opening(kind) for kind in range(t.REMOTE + 1)]
 
 
@@ -628,65 +665,29 @@ def _content(tape: Tape, index: i64, buffer: Buffer, number: i64) -> bytes:
     return Node(tape, index, buffer).content
 
 
-def _all_differ(tape: Tape, index: i64, buffer: Buffer, by_set: bool) -> bool:
-    """True where no two of a map's keys, texts all of them, are the same. `by_set`: also in pieces."""
-    end = tape.next(index)
+def _all_differ(tape: Tape, index: i64, buffer: Buffer) -> bool:
+    """True where no two of a map's keys, texts all of them, are the same."""
     seen: set[bytes] = set()
     count: i64 = 0
     is_key = True
+    end = tape.next(index)
     i = index + 1
     while i < end:
         if tape.head(i) & t.HIDDEN == 0:
-            if is_key and by_set:
+            if is_key:
                 seen.add(_content(tape, i, buffer, tape.number(i)))
                 count += 1
-            elif is_key and _comes_again(tape, i, end, buffer.data):
-                return False
             is_key = not is_key
         i = tape.next(i)
     return len(seen) == count
-
-
-def _comes_again(tape: Tape, key: i64, end: i64, data: bytes) -> bool:
-    """True where a key of a map, a text in one piece, is also a later one; the map ends at node `end`."""
-    start = tape.number(key)
-    size = tape.end(key) - start
-    is_key = True
-    i = key
-    while i < end:
-        if tape.head(i) & t.HIDDEN == 0:
-            if is_key and i != key:
-                other = tape.number(i)
-                if tape.end(i) - other == size and same_bytes(data, start, other, size):
-                    return True
-            is_key = not is_key
-        i = tape.next(i)
-    return False
 
 
 def _text_of(content: bytes, kind: i64) -> str | None:
     return utf8(content) if kind == t.STRING else utf16_text(content)
 
 
-def _type_json(tape: Tape, index: i64, buffer: Buffer) -> bytes:
-    """The JSON of a TYPE node's text; empty for an empty or undefined type."""
-    defined = tape.number(index)
-    if defined < 0:
-        return b""
-    number = tape.number(defined + 1)
-    if tape.head(defined + 1) & t.SIMPLE and number >= 0:
-        simple = buffer.data[number : tape.end(defined + 1)]
-        return b'"' + simple + b'"' if simple else b""
-    node = Node(tape, defined + 1, buffer)
-    content = node.content
-    if not content:
-        return b""
-    text = _text_of(content, node.kind)
-    return b'{"$raw": "' + content.hex().encode() + b'"}' if text is None else quoted(text)
-
-
 # Classes by the bytes of their definitions: a stream says the same ones in each message.
-_known_classes: Final[list[_ClassKeys]] = [_ClassKeys(b"", b"", [], False)] * SLOTS
+_known_classes: Final[list[_ClassKeys]] = [_NO_CLASS] * SLOTS
 
 
 def _read_class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
@@ -722,6 +723,7 @@ def _read_class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
     definition = b""
     if simple and tape.end(index) - start <= _LONGEST_DEFINITION:
         definition = buffer.data[start : tape.end(index)]
+    name = b'{"$class": ' + name
     if not plain:
         return _ClassKeys(definition, name, [text + b", " for text in texts], True)
     return _ClassKeys(definition, name, [b", " + text + b": " for text in texts], False)
@@ -871,11 +873,35 @@ def date_text(milliseconds: int) -> str:
     return out.getvalue().decode()
 
 
+# Writers that nobody uses: a message is written in less time than it takes to make one.
+_idle: Final[list[Writer]] = []
+_KEPT: Final = 1 << 16  # bytes of room that an idle writer keeps, about
+
+
+def start_writing(plain: bool) -> Writer:
+    """A writer with nothing in it."""
+    try:
+        writer = _idle.pop()
+    except IndexError:
+        return Writer(plain)
+    writer.plain = plain
+    return writer
+
+
+def end_writing(writer: Writer) -> bytes:
+    """What was written; the writer is not to be used any more."""
+    text = writer.out.getvalue()
+    if len(text) <= _KEPT:
+        writer.out.truncate(0)
+        _idle.append(writer)
+    return text
+
+
 def tree_json(tape: Tape, plain: bool = False) -> bytes:
     """The JSON, in UTF-8, of a tape's root."""
-    out = BytesWriter()
-    Writer(out, plain).write(tape, 0, tape.buffers[0])
-    return out.getvalue()
+    writer = start_writing(plain)
+    writer.write(tape, 0, tape.buffer)
+    return end_writing(writer)
 
 
 # --- JSON text and Python objects ---------------------------------------------------------------------

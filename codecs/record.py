@@ -2,23 +2,24 @@
 
 from typing import Final
 
-from librt.strings import BytesWriter
 from mypy_extensions import mypyc_attr
 
 from wirelens.codecs.codec import Codec
 from wirelens.codecs.codes import Note
 from wirelens.codecs.cursor import DecodeError
 from wirelens.codecs.node import Json, Node
-from wirelens.codecs.notation import Writer, fault_json, loads, write_int, write_value
+from wirelens.codecs.notation import end_writing, fault_json, loads, start_writing, write_int, write_value
 from wirelens.codecs.tape import Tape
 
 UNKNOWN: Final = "unknown"
+
+_UNKNOWN_OPENING: Final = b'{"protocol": "unknown", "offset": '
 
 # The order in which notes are listed; codes that are not here come after these, as they were met.
 WORST_FIRST: Final[tuple[str, ...]] = ("gadget-class", "gap", "conflict", "number-lost", "dangling-ref")
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Record:
     """One message, or a stretch of bytes that is none.
 
@@ -97,11 +98,11 @@ class Record:
         """True where something in it did not decode, an inner error included."""
         return self.error is not None or (self.tape is not None and self.tape.fault_count() > 0)
 
-    def write_json(self, out: BytesWriter, plain: bool = False) -> None:
-        """Write the record in the notation, UTF-8, on one line; with `plain` in the reading form."""
-        out.write(b'{"protocol": "')
-        out.write(self.protocol.encode())
-        out.write(b'", "offset": ')
+    def json_bytes(self, plain: bool = False) -> bytes:
+        """The record in the notation, on one line, in UTF-8; with `plain` in the reading form."""
+        writer = start_writing(plain)
+        out = writer.out
+        out.write(_UNKNOWN_OPENING if self.codec is None else self.codec.json_opening)
         write_int(out, self.offset)
         out.write(b', "length": ')
         write_int(out, self.length)
@@ -112,7 +113,7 @@ class Record:
         error = self.error
         if error is None and tape is not None:
             out.write(b', "message": ')
-            Writer(out, plain).write(tape, 0, tape.buffer)
+            writer.write(tape, 0, tape.buffer)
         elif error is not None:
             out.write(b', "message": null, "error": ')
             out.write(fault_json(error.code, error.offset, error.text))
@@ -121,22 +122,16 @@ class Record:
             out.write(b'"')
             if tape is not None and tape.size():
                 out.write(b', "partial": ')
-                Writer(out, plain).write(tape, 0, tape.buffer)
-        notes = self.notes
-        if notes:
+                writer.write(tape, 0, tape.buffer)
+        if self.extra_notes is not None or (tape is not None and tape.note_count()):
             out.write(b', "notes": [')
-            for position, note in enumerate(notes):
+            for position, note in enumerate(self.notes):
                 if position:
                     out.write(b", ")
                 out.write(fault_json(note.code, note.offset, note.text))
             out.write(b"]")
         out.write(b"}")
-
-    def json_bytes(self, plain: bool = False) -> bytes:
-        """The record in the notation, as text on one line, in UTF-8."""
-        out = BytesWriter()
-        self.write_json(out, plain)
-        return out.getvalue()
+        return end_writing(writer)
 
     def json_text(self, plain: bool = False) -> str:
         """The record in the notation, as text on one line."""

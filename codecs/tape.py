@@ -97,7 +97,7 @@ LOW_HALF: Final = 0xFFFFFFFF
 
 # acyclic, here and elsewhere: nothing refers back to such an object, so that the garbage collector need not
 # look at it.
-@mypyc_attr(acyclic=True)
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Buffer:
     """Bytes that nodes' offsets point into, and where these bytes stand in the input.
 
@@ -145,7 +145,7 @@ MOST_ROOM: Final = 256
 _ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Tape:
     """The nodes of one message, with the notes and inner errors met on the way.
 

@@ -72,7 +72,7 @@ class _Hex:
         if tape is None or record.codec is None or not tape.size():
             yield from self.rest(Buffer(record.raw, record.offset), 0, len(record.raw))
             return
-        buffer = tape.buffers[0]
+        buffer = tape.buffer
         self.position = record.offset - int(buffer.base)
         end = self.position + record.length
         yield from self.tree(root_of(tape), Walk(record.codec, self.layout, 0))

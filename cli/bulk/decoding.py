@@ -15,8 +15,6 @@ from itertools import chain, groupby
 from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from librt.strings import BytesWriter
-
 from wirelens.cli.bulk import plain_json
 from wirelens.cli.bulk.chunks import (
     CHUNK,
@@ -50,7 +48,7 @@ from wirelens.codecs.captures import (
 from wirelens.codecs.captures.streams import OVER_TIME_US
 from wirelens.codecs.conversations import Conversations, Said
 from wirelens.codecs.decoder import Decoder
-from wirelens.codecs.notation import Writer
+from wirelens.codecs.notation import tree_json
 from wirelens.codecs.record import Record
 
 if TYPE_CHECKING:
@@ -711,9 +709,7 @@ def document(record: Record) -> bytes:
     """The message, or the part of it that decoded, in the JSON notation, as UTF-8."""
     tape = record.tape
     assert tape is not None
-    out = BytesWriter()
-    Writer(out, False).write(tape, 0, tape.buffers[0])
-    return out.getvalue()
+    return tree_json(tape)
 
 
 def damage_row(name: str, container: str, fault: Fault, raw: bytes | None) -> tuple[Any, ...]:

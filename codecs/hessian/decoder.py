@@ -74,7 +74,7 @@ def opens_message(dialect: i64, data: bytes, pos: i64, end: i64) -> bool:
     return True
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Tables:
     """What the values of one scope share: references, class definitions, types.
 
@@ -84,9 +84,9 @@ class Tables:
 
     def __init__(self, dialect: i64) -> None:
         self.dialect: Final[i64] = dialect
-        self.references: vec[i64] = vec[i64]()
-        self.classes: vec[i64] = vec[i64]()
-        self.types: vec[i64] = vec[i64]()
+        self.references: vec[i64] = vec[i64](capacity=16)
+        self.classes: vec[i64] = vec[i64](capacity=8 * _CLASS_WORDS)
+        self.types: vec[i64] = vec[i64](capacity=4 * _TYPE_WORDS)
         self.units: i64 = 0
         self.class_keys: dict[bytes, int] | None = None
         self.type_keys: dict[bytes, int] | None = None
@@ -348,7 +348,7 @@ def double_shorter(value: float, bits: i64, dialect: i64) -> bool:
     return single_fits(bits)
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Values:
     """Reads values of one dialect from a cursor onto a tape, into the tables of one scope."""
 
@@ -363,6 +363,7 @@ class Values:
         self.wide_seen = False
         self.usual = True  # whether the part of a layout just read was in its usual form
         self.early: vec[i64] = vec[i64]()
+        self.stack: vec[i64] = _STACK[:]
 
     def read(self, count: i64, field: i64 = 0) -> None:
         """Read `count` values, or up to TO_END or TO_MARK, as siblings; `field` is their member number.
@@ -433,7 +434,7 @@ class Values:
         end = cursor.end
         pos = cursor.pos
         place = field << t.FIELD_SHIFT
-        stack: vec[i64] = _STACK[:]
+        stack = self.stack
         depth: i64 = 0
         definitions: i64 = 0  # class definitions since the last value
         behind: i64 = 0  # index of the node behind them

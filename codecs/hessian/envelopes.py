@@ -107,7 +107,7 @@ _PACKET_CHUNKS: Final = hint(_packet_wire)
 _CONTENTS: Final = [hint(partial(_content_wire, dialect)) for dialect in range(4)]
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Messages:
     """Decodes one message of a dialect from a cursor onto a tape."""
 

@@ -44,7 +44,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from librt.strings import BytesWriter, read_i16_be, read_i32_be
+from librt.strings import read_i16_be, read_i32_be
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
@@ -227,9 +227,9 @@ def int_form_number(data: bytes, at: i64) -> int:
 
 def value_json(node: Node) -> Json:
     """A node's JSON in the notation."""
-    out = BytesWriter()
-    Writer(out).write(node.tape, node.index, node.buffer)
-    return loads(out.getvalue().decode())
+    writer = Writer()
+    writer.write(node.tape, node.index, node.buffer)
+    return loads(writer.out.getvalue().decode())
 
 
 def _type_wire(node: Node, wire: dict[str, Json], again: bool) -> None:

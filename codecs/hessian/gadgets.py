@@ -256,7 +256,7 @@ def class_notes(tape: Tape) -> None:
         return
     size: i64 = tape.size()
     index: i64 = 0
-    buffer: Buffer = tape.buffers[0]
+    buffer: Buffer = tape.buffer
     ends: list[int] = []
     outer: list[Buffer] = []
     seen: set[bytes] = set()
