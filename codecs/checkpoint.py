@@ -207,7 +207,7 @@ def _load_open(state: State) -> _Open:
 
 
 def _save_decoder(decoder: Decoder) -> State:
-    data = b"".join([decoder._data[decoder._pos :], *decoder._parts])
+    data = b"".join([decoder._data[decoder._pos :], *(decoder._parts or ())])
     return (decoder.protocol, int(decoder._base + decoder._pos), data)
 
 
@@ -215,9 +215,7 @@ def _load_decoder(state: State) -> Decoder:
     protocol, base, data = state
     decoder = Decoder(protocol or UNKNOWN, base)
     if data:
-        decoder._parts = [data]
-        decoder._waiting = len(data)
-        decoder._received = len(data)
+        decoder._take(data)
     return decoder
 
 

@@ -44,7 +44,7 @@ class Decoder:
         self._data = b""
         self._pos: i64 = 0  # of the first byte in `_data` that is in no record yet
         self._base: i64 = base  # input offset of `_data[0]`
-        self._parts: list[bytes] = []
+        self._parts: list[bytes] | None = None  # what came in behind `_data`
         self._waiting: i64 = 0  # bytes in `_parts`
         self._wanted: i64 = 0  # bytes of `_data` to have before the next attempt
         self._received: i64 = 0
@@ -65,9 +65,7 @@ class Decoder:
         """Take the next bytes; the records that they complete."""
         if not chunk:
             return []
-        self._parts.append(chunk)
-        self._waiting += len(chunk)
-        self._received += len(chunk)
+        self._take(chunk)
         size = len(self._data) - self._pos + self._waiting
         if size < self._wanted - self._pos:
             return []
@@ -78,9 +76,7 @@ class Decoder:
     def close(self, last: bytes = b"") -> list[Record]:
         """Say that the stream has ended, after the bytes `last`; the records of what is left."""
         if last:
-            self._parts.append(last)
-            self._waiting += len(last)
-            self._received += len(last)
+            self._take(last)
         records = self._run(True)
         self._base += len(self._data)
         self._data = b""
@@ -95,16 +91,24 @@ class Decoder:
         self._read_again = 0
         return records
 
-    def _run(self, final: bool) -> list[Record]:
-        if self._parts:
-            if self._pos == len(self._data) and len(self._parts) == 1:
-                joined = self._parts[0]
-            else:
-                joined = b"".join([self._data[self._pos :], *self._parts])
+    def _take(self, chunk: bytes) -> None:
+        self._received += len(chunk)
+        if self._pos == len(self._data) and self._parts is None:
             self._base += self._pos
             self._pos = 0
-            self._data = joined
+            self._data = chunk
+            return
+        if self._parts is None:
             self._parts = []
+        self._parts.append(chunk)
+        self._waiting += len(chunk)
+
+    def _run(self, final: bool) -> list[Record]:
+        if self._parts is not None:
+            self._data = b"".join([self._data[self._pos :], *self._parts])
+            self._base += self._pos
+            self._pos = 0
+            self._parts = None
             self._waiting = 0
         self._wanted = 0
         self._read_again += len(self._data) - self._pos

@@ -310,7 +310,8 @@ class Writer:
         i = index + 1
         is_key = True
         alike = False  # whether two keys may be the same
-        seen: i64 = 0  # a bit for each key, by its text
+        seen: i64 = 0  # two bits for each key, by its text
+        others: i64 = 0
         one: i64 = 1
         while i < end:
             head = tape.head(i)
@@ -335,9 +336,12 @@ class Writer:
                         if number < 0:
                             alike = True
                         else:
-                            bit = one << (slot_of(buffer.data, number, tape.end(i) - number) & 63)
-                            alike = alike or seen & bit != 0
+                            slot = slot_of(buffer.data, number, tape.end(i) - number)
+                            bit = one << (slot & 63)
+                            other = one << (slot >> 4)
+                            alike = alike or (seen & bit != 0 and others & other != 0)
                             seen |= bit
+                            others |= other
                 is_key = not is_key
             i = tape.next(i)
         return not alike or _all_differ(tape, index, buffer)

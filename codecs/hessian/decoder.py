@@ -247,6 +247,9 @@ def mill_bits(value: i64) -> i64:
     if product == 0.0:
         return 0
     exponent: i64 = 0
+    while product >= 256.0:
+        product *= 0.00390625
+        exponent += 8
     while product >= 2.0:
         product *= 0.5
         exponent += 1
