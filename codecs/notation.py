@@ -434,8 +434,8 @@ class Writer:
             if kind == t.NULL or kind == t.BOOL or kind == t.INT or (kind == t.INT32 and fits32(number)):
                 self._untagged(tape, index, buffer, head, kind, number)
                 return
-            if kind == t.DOUBLE and not_finite(number) is None:
-                self._untagged(tape, index, buffer, head, kind, number)
+            if kind == t.DOUBLE and number >> 52 & 0x7FF != 0x7FF:  # finite
+                self._double(number)
                 return
         if kind == t.DOUBLE:
             out.write(b'{"$double": ')
@@ -636,7 +636,7 @@ def fits32(number: i64) -> bool:
 
 def not_finite(bits: i64) -> str | None:
     """The notation's word for a double that is no number; None for the others."""
-    if bits & 0x7FF0000000000000 != 0x7FF0000000000000:
+    if bits >> 52 & 0x7FF != 0x7FF:
         return None
     if bits & 0x000FFFFFFFFFFFFF:
         return "NaN"
@@ -752,12 +752,26 @@ def write_int(out: BytesWriter, number: i64) -> None:
     elif number < 1_000_000:
         out.write(_PLAIN[number // 1000])
         out.write(_PADDED[number % 1000])
-    else:
-        # three digits at a time, by fixed divisors, which take a multiplication
-        write_int(out, number // 1_000_000)
+    elif number < 100_000_000:
+        out.write(_PLAIN[number // 1_000_000])
         rest = number % 1_000_000
         out.write(_PADDED[rest // 1000])
         out.write(_PADDED[rest % 1000])
+    else:
+        write_int(out, number // 100_000_000)
+        write_i64_le(out, eight_digits(number % 100_000_000))
+
+
+def eight_digits(number: i64) -> i64:
+    """The eight decimal digits of a number below 10^8, in ASCII, the first in the lowest byte.
+
+    Halved three times: into fours, twos and single digits, all parts at once, by fixed-point multiplication.
+    """
+    fours = number // 10000 | number % 10000 << 32
+    tops = fours * 10486 >> 20 & 0x7F_0000007F  # hundreds of each
+    twos = tops | (fours - tops * 100) << 16
+    tens = twos * 103 >> 10 & 0x000F_000F_000F_000F
+    return (tens | (twos - tens * 10) << 8) + 0x3030_3030_3030_3030
 
 
 def write_date(out: BytesWriter, milliseconds: i64) -> None:
@@ -778,21 +792,13 @@ def write_date(out: BytesWriter, milliseconds: i64) -> None:
     else:
         month -= 9
         year += 1
-    out.write(_TWO[year // 100])
-    out.write(_TWO[year % 100])
-    out.append(0x2D)
-    out.write(_TWO[month])
-    out.append(0x2D)
-    out.write(_TWO[day + 1])
-    out.append(0x54)
-    out.write(_TWO[rest // 3_600_000])
-    out.append(0x3A)
-    out.write(_TWO[rest // 60_000 % 60])
-    out.append(0x3A)
-    out.write(_TWO[rest // 1000 % 60])
-    out.append(0x2E)
-    out.write(_PADDED[rest % 1000])
-    out.append(0x5A)
+    date = eight_digits((year * 100 + month) * 100 + day + 1)
+    time = eight_digits((rest // 3_600_000 * 100 + rest // 60_000 % 60) * 10000 + rest // 1000 % 60 * 100)
+    thousandths = eight_digits(rest % 1000)
+    # yyyy-mm-, ddThh:mm, :ss.fffZ
+    write_i64_le(out, date & 0xFFFF_FFFF | (date >> 32 & 0xFFFF) << 40 | 0x2D00_002D_0000_0000)
+    write_i64_le(out, date >> 48 | (time & 0xFFFF) << 24 | (time >> 16 & 0xFFFF) << 48 | 0x3A00_0054_0000)
+    write_i64_le(out, (time >> 32 & 0xFFFF) << 8 | thousandths >> 40 << 32 | 0x5A00_0000_2E00_003A)
 
 
 def read_date(text: bytes) -> i64:
