@@ -130,72 +130,81 @@ class Writer:
         self.class_index = -1
         self.odd_classes = None
         self.depth = -1
-        frame = self._push(_ITEMS, tape.next(index), buffer, b"")
-        while True:
-            while i >= frame.until:
-                frame = self._close(frame)
-                if self.depth < 0:
-                    return
-            at = i * t.WIDTH
-            head = words[at + t.HEAD]
+        self._push(_ITEMS, tape.next(index), buffer, b"")
+        while self.depth >= 0:
+            frame = self.frame
             mode = frame.mode
-            if head & t.HIDDEN != 0 and i != index:
-                if head >> t.FORM_SHIFT & t.FORM_MASK and mode == _STRUCT:
-                    self._keep_hint(frame, tape, i)
-                i = words[at + t.NEXT]
-                continue
+            until = frame.until
             buffer = frame.buffer
+            data = buffer.data
+            keys = frame.keys
             count = frame.count
-            frame.count = count + 1
-            if mode == _FIELDS:
-                out.write(frame.keys[count] if count < len(frame.keys) else b", ")
-            elif mode == _STRUCT:
-                if count:
-                    out.write(b", ")
-                out.write(FIELDS[head >> t.FIELD_SHIFT].key)
-                if head >> t.FORM_SHIFT & t.FORM_MASK and t.STRUCT < head & t.KIND_MASK < t.NULL:
-                    self._keep_hint(frame, tape, i)
-            elif mode == _ITEMS:
-                if count:
-                    out.write(b", ")
-            elif mode == _KEYED:
-                if count & 1 == 0:
-                    if count:
-                        out.write(b", ")
-                    self._key(tape, i, buffer)
+            while i < until:
+                at = i * t.WIDTH
+                head = words[at + t.HEAD]
+                kind = head & t.KIND_MASK
+                if head & t.HIDDEN != 0 and i != index:
+                    if head & _FORMS and mode == _STRUCT:
+                        self._keep_hint(frame, tape, i)
                     i = words[at + t.NEXT]
                     continue
-                out.write(b": ")
-            elif mode == _PAIRS and count & 1:
-                out.write(b", ")
+                if mode == _FIELDS:
+                    out.write(keys[count] if count < len(keys) else b", ")
+                elif mode == _STRUCT:
+                    if count:
+                        out.write(b", ")
+                    out.write(FIELDS[head >> t.FIELD_SHIFT].key)
+                    if head & _FORMS and t.STRUCT < kind < t.NULL:
+                        self._keep_hint(frame, tape, i)
+                elif mode == _ITEMS:
+                    if count:
+                        out.write(b", ")
+                elif mode == _KEYED:
+                    if count & 1:
+                        out.write(b": ")
+                    else:
+                        if count:
+                            out.write(b", ")
+                        if kind != t.STRING16:
+                            self._key(tape, i, buffer)
+                            count += 1
+                            i = words[at + t.NEXT]
+                            continue
+                elif mode == _PAIRS and count & 1:
+                    out.write(b", ")
+                else:
+                    out.write(b"], [" if count else b"[")
+                    if mode == _FIELD_PAIRS and count < len(keys):
+                        out.write(keys[count])
+                count += 1
+                if kind == t.STRING16 and head & _SIMPLE_USUAL == t.SIMPLE:
+                    out.append(0x22)
+                    write_part(out, data, words[at + t.NUMBER], words[at + t.END])
+                    out.append(0x22)
+                    i += 1
+                elif kind == t.INT and head & _FORMS == 0:
+                    write_int(out, words[at + t.NUMBER])
+                    i += 1
+                elif kind == t.OBJECT:
+                    frame.count = count
+                    self._open_object(tape, i, buffer, head, words[at + t.NUMBER], words[at + t.NEXT])
+                    i += 1
+                    break
+                elif kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP:
+                    frame.count = count
+                    self._open(tape, i, buffer, head, kind, words[at + t.NEXT])
+                    i += 1
+                    break
+                else:
+                    self._leaf(tape, i, buffer, head, kind, words[at + t.NUMBER])
+                    i = words[at + t.NEXT]
             else:
-                out.write(b"], [" if count else b"[")
-                if mode == _FIELD_PAIRS and count < len(frame.keys):
-                    out.write(frame.keys[count])
-            kind = head & t.KIND_MASK
-            if kind == t.STRING16 and head & _SIMPLE_USUAL == t.SIMPLE:
-                out.append(0x22)
-                write_part(out, buffer.data, words[at + t.NUMBER], words[at + t.END])
-                out.append(0x22)
-                i += 1
-            elif kind == t.INT and head & _FORMS == 0:
-                write_int(out, words[at + t.NUMBER])
-                i += 1
-            elif kind == t.OBJECT:
-                self._open_object(tape, i, buffer)
-                frame = self.frame
-                i += 1
-            elif kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP:
-                self._open(tape, i, buffer, head, kind)
-                frame = self.frame
-                i += 1
-            else:
-                self._leaf(tape, i, buffer, head, kind)
-                i = words[at + t.NEXT]
+                frame.count = count
+                self._close(frame)
 
     def _push(
         self, mode: i64, until: i64, buffer: Buffer, closer: bytes, keys: list[bytes] = _NO_KEYS
-    ) -> _Frame:
+    ) -> None:
         """Go on with the members of a container, in a frame that is there already where there is one."""
         self.depth += 1
         if self.depth == len(self.frames):
@@ -208,10 +217,9 @@ class Writer:
         frame.keys = keys
         frame.count = 0
         self.frame = frame
-        return frame
 
-    def _close(self, frame: _Frame) -> _Frame:
-        """End the container of a frame; the frame around it."""
+    def _close(self, frame: _Frame) -> None:
+        """End the container of a frame, and go on with the one around it."""
         out = self.out
         if frame.count and (frame.mode == _PAIRS or frame.mode == _FIELD_PAIRS):
             out.write(b"]")
@@ -225,7 +233,6 @@ class Writer:
         frame.buffer = _NOTHING  # which may be large, and this frame is kept
         self.depth -= 1
         self.frame = self.frames[max(self.depth, 0)]
-        return self.frame
 
     def _keep_hint(self, frame: _Frame, tape: Tape, index: i64) -> None:
         """Keep a plain member's wire form for the `$wire` of its message or entry."""
@@ -234,18 +241,17 @@ class Writer:
         node = Node(tape, index, frame.buffer)
         frame.hints[node.field.name] = node.wire
 
-    def _open(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64) -> None:
+    def _open(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64, until: i64) -> None:
         out = self.out
-        until = tape.next(index)
         if head & t.EMBEDDED:
             buffer = tape.buffers[tape.number(index)]
         if kind == t.STRUCT:
             out.write(b"{")
-            frame = self._push(_STRUCT, until, buffer, b"}")
+            self._push(_STRUCT, until, buffer, b"}")
             form = head >> t.FORM_SHIFT & t.FORM_MASK
             if form:
                 own = HINTS[form].json(Node(tape, index, buffer))
-                frame.hints = dict(own) if isinstance(own, dict) else {"": own}
+                self.frame.hints = dict(own) if isinstance(own, dict) else {"": own}
             return
         if kind == t.ARRAY:
             out.write(b"[")
@@ -306,7 +312,9 @@ class Writer:
 
     def _keyed(self, tape: Tape, index: i64, buffer: Buffer) -> bool:
         """True where a map's keys can be the keys of a JSON object."""
-        end = tape.next(index)
+        words = tape.words
+        data = buffer.data
+        end = words[index * t.WIDTH + t.NEXT]
         i = index + 1
         is_key = True
         alike = False  # whether two keys may be the same
@@ -314,7 +322,8 @@ class Writer:
         others: i64 = 0
         one: i64 = 1
         while i < end:
-            head = tape.head(i)
+            at = i * t.WIDTH
+            head = words[at + t.HEAD]
             if head & t.HIDDEN == 0:
                 if is_key:
                     kind = head & t.KIND_MASK
@@ -326,35 +335,36 @@ class Writer:
                             return False
                         if head >> t.FORM_SHIFT & t.FORM_MASK:
                             return False
-                        number = tape.number(i)
+                        number = words[at + t.NUMBER]
                         if head & t.SIMPLE == 0 or number < 0:
                             content = _content(tape, i, buffer, number)
                             if content.startswith(b"$") or _text_of(content, kind) is None:
                                 return False
-                        elif number < tape.end(i) and buffer.data[number] == 0x24:  # $
+                        elif number < words[at + t.END] and data[number] == 0x24:  # $
                             return False
                         if number < 0:
                             alike = True
                         else:
-                            slot = slot_of(buffer.data, number, tape.end(i) - number)
+                            slot = slot_of(data, number, words[at + t.END] - number)
                             bit = one << (slot & 63)
                             other = one << (slot >> 4)
                             alike = alike or (seen & bit != 0 and others & other != 0)
                             seen |= bit
                             others |= other
                 is_key = not is_key
-            i = tape.next(i)
+            i = words[at + t.NEXT]
         return not alike or _all_differ(tape, index, buffer)
 
     def _key(self, tape: Tape, index: i64, buffer: Buffer) -> None:
         """Write a map's key as the key of a JSON object."""
         head = tape.head(index)
         kind = head & t.KIND_MASK
-        if kind == t.STRING or kind == t.STRING16:
-            self._leaf(tape, index, buffer, head, kind)
+        number = tape.number(index)
+        if kind == t.STRING:
+            self._leaf(tape, index, buffer, head, kind, number)
             return
         inner = Writer(True)
-        inner._leaf(tape, index, buffer, head, kind)
+        inner._leaf(tape, index, buffer, head, kind, number)
         text = inner.out.getvalue()
         self.out.write(text if text.startswith(b'"') else quoted(text.decode()))
 
@@ -380,10 +390,10 @@ class Writer:
         self.class_keys = keys
         return keys
 
-    def _open_object(self, tape: Tape, index: i64, buffer: Buffer) -> None:
+    def _open_object(
+        self, tape: Tape, index: i64, buffer: Buffer, head: i64, number: i64, until: i64
+    ) -> None:
         out = self.out
-        head = tape.head(index)
-        number = tape.number(index)
         keys = self._class_keys(tape, number & t.LOW_HALF, buffer)
         out.write(keys.name)
         if not self.plain:
@@ -394,17 +404,15 @@ class Writer:
             if form:
                 out.write(b', "$wire": ')
                 out.write(dumps(HINTS[form].json(Node(tape, index, buffer))).encode())
-        until = tape.next(index)
         if keys.pairs:
             out.write(b', "$fields": [')
             self._push(_FIELD_PAIRS, until, buffer, b"]}", keys.keys)
         else:
             self._push(_FIELDS, until, buffer, b"}", keys.keys)
 
-    def _leaf(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64) -> None:
+    def _leaf(self, tape: Tape, index: i64, buffer: Buffer, head: i64, kind: i64, number: i64) -> None:
         """Write a node without members."""
         out = self.out
-        number = tape.number(index)
         form = head >> t.FORM_SHIFT & t.FORM_MASK
         if kind < t.NULL:
             self._plain_leaf(tape, index, buffer, head, kind, number)
@@ -558,7 +566,7 @@ class Writer:
             first = tape.next(first)
         if first < end:
             out.write(b', "url": ')
-            self._leaf(tape, first, buffer, tape.head(first), t.STRING16)
+            self._leaf(tape, first, buffer, tape.head(first), t.STRING16, tape.number(first))
         if form and not self.plain:
             self._tag_wire(tape, index, buffer, form)
         out.write(b"}")
