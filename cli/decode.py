@@ -161,8 +161,10 @@ class Run:
     def finish(self, item: Input, records: Sequence[Record]) -> Sequence[Record]:
         """Say where the records come from."""
         if self.inputs.several:
+            from wirelens.codecs.record import Origin
+
             for record in records:
-                record.source = {"file": item.name}
+                record.origin = Origin(item.name)
         return records
 
     def capture(self, item: Input) -> Iterator[Record]:

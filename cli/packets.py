@@ -73,8 +73,8 @@ class Capture:
                 self.foreign_flows.add(one.flow.number)
                 continue
             self.messages += 1
-            if record.source is not None and self.item.name != "-":
-                record.source = {"file": self.item.name, **record.source}
+            if record.origin is not None and self.item.name != "-":
+                record.origin.file = self.item.name
             yield one
 
     @property

@@ -34,15 +34,23 @@ class Evidence(NamedTuple):
 NO_EVIDENCE: Final = Evidence(0.0, ())
 
 
-class Exchange(NamedTuple):
+@mypyc_attr(acyclic=True, free_list_len=1)
+class Exchange:
     """A message's part in a conversation.
 
     `role` is "request", "reply", or "" for what has no counterpart; a reply belongs to the latest open
     request of the other direction with the same `key` (empty: the oldest open one).
     """
 
-    role: str
-    key: str = ""
+    def __init__(self, role: str, key: str = "") -> None:
+        self.role: Final = role
+        self.key: Final = key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Exchange) and (self.role, self.key) == (other.role, other.key)
+
+    def __hash__(self) -> int:
+        return hash((self.role, self.key))
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

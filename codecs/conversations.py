@@ -7,16 +7,14 @@ bounded by the constants below.
 
 from typing import Final, NamedTuple
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import registry
 from wirelens.codecs.captures.streams import Flow, Piece
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.detect import MARGIN, Detection, detect
-from wirelens.codecs.node import Json
-from wirelens.codecs.notation import time_text
-from wirelens.codecs.record import UNKNOWN, Record
+from wirelens.codecs.record import UNKNOWN, Origin, Record
 
 HEAD: Final = 1 << 14
 """So many bytes of a direction may wait for its protocol to be found."""
@@ -38,7 +36,8 @@ PORT_BITS: Final = 4.0
 """What a protocol's usual port adds to the evidence of its bytes."""
 
 
-class Said(NamedTuple):
+@mypyc_attr(acyclic=True, free_list_len=1)
+class Said:
     """A message of a conversation.
 
     `direction` is its flow's: 0 or 1. `time_us`: capture time of its last byte, microseconds since 1970.
@@ -46,13 +45,23 @@ class Said(NamedTuple):
     time after its request, None where the capture's clock does not tell it, and for all else.
     """
 
-    flow: Flow
-    direction: int
-    record: Record
-    time_us: int
-    packets: tuple[int, ...]
-    pair: str
-    latency_us: int | None
+    def __init__(
+        self,
+        flow: Flow,
+        direction: int,
+        record: Record,
+        time_us: int,
+        packets: tuple[int, ...],
+        pair: str,
+        latency_us: int | None,
+    ) -> None:
+        self.flow: Final = flow
+        self.direction: Final = direction
+        self.record: Final = record
+        self.time_us: Final = time_us
+        self.packets: Final = packets
+        self.pair: Final = pair
+        self.latency_us: Final = latency_us
 
 
 class Verdict(NamedTuple):
@@ -63,6 +72,7 @@ class Verdict(NamedTuple):
     reasons: tuple[str, ...]
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 class _Mark:
     """Where bytes of a stream came in: those before `end` that no earlier mark has."""
 
@@ -72,6 +82,7 @@ class _Mark:
         self.packets: Final = packets
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 class _Request:
     def __init__(self, pair: str, time_us: i64) -> None:
         self.pair: Final = pair
@@ -328,7 +339,7 @@ class Conversations:
         end: i64 = record.offset + record.length
         freed: i64 = record.length
         time_us: i64 = side.flow.last_us
-        packets: list[int] = []
+        packets: tuple[int, ...] = ()
         marks = side.marks
         at: i64 = side.mark
         count: i64 = len(marks)
@@ -336,9 +347,9 @@ class Conversations:
             mark = marks[at]
             time_us = mark.time_us
             if len(packets) < PACKETS:
-                packets.extend(mark.packets)
+                packets = packets + mark.packets if packets else mark.packets
             else:
-                packets[PACKETS - 1 :] = mark.packets
+                packets = packets[: PACKETS - 1] + mark.packets
             if mark.end > end:
                 break
             at += 1
@@ -375,16 +386,9 @@ class Conversations:
                     if 0 < request.time_us <= time_us:
                         latency = int(time_us - request.time_us)
         if self.sources:
-            source: dict[str, Json] = {"flow": self._text(side)}
-            if time_us > 0:  # 0: the capture does not tell times
-                source["time"] = time_text(time_us)
-            source["packets"] = list(packets)
-            if pair:
-                source["pair"] = pair
-            if latency is not None:
-                source["latency"] = latency / 1_000_000
-            record.source = source
-        return Said(side.flow, side.direction, record, int(time_us), tuple(packets), pair, latency)
+            after: i64 = -1 if latency is None else latency
+            record.origin = Origin("", self._text(side), time_us, packets, pair, after)
+        return Said(side.flow, side.direction, record, int(time_us), packets, pair, latency)
 
     def _text(self, side: _Side) -> str:
         if not side.text:

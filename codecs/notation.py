@@ -37,6 +37,7 @@ NO_DATE: Final = -1 << 62
 _DATE_SIGNS: Final = b"0000-00-00T00:00:00.000Z"
 FIRST_MILLISECOND: Final = -62135596800000  # 0001-01-01T00:00:00.000Z
 LAST_MILLISECOND: Final = 253402300799999  # 9999-12-31T23:59:59.999Z
+LAST_MICROSECOND: Final = LAST_MILLISECOND * 1000 + 999
 
 # Powers of two for the doubles from 2^-10 to 2^39, by their exponent on the wire from the least on.
 _LEAST_EXPONENT: Final = 1013
@@ -70,7 +71,6 @@ _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 
 _LONGEST_DEFINITION: Final = 1 << 13  # bytes of a class definition that is kept for other messages
-_SHALLOW: Final = 8
 _FORMS: Final = t.FORM_MASK << t.FORM_SHIFT
 _SIMPLE_USUAL: Final = t.SIMPLE | _FORMS  # a simple text in its usual form
 _NO_KEYS: Final[list[bytes]] = []
@@ -624,13 +624,7 @@ class Writer:
                     out.append(0x2D)
                 write_int(out, thousandths // 1000)
                 out.append(0x2E)
-                rest = thousandths % 1000
-                if rest % 100 == 0:
-                    out.write(_PLAIN[rest // 100])
-                elif rest % 10 == 0:
-                    out.write(_TWO[rest // 10])
-                else:
-                    out.write(_PADDED[rest])
+                _write_fraction(out, thousandths % 1000)
                 return
         scratch = BytesWriter()
         write_i64_le(scratch, bits)
@@ -742,6 +736,7 @@ def _read_class_keys(tape: Tape, index: i64, buffer: Buffer) -> _ClassKeys:
 
 
 _LEAST: Final = -1 << 63
+_EXACT: Final = 10**15  # integers below have a double for each of their thousandths and millionths
 _PLAIN: Final[list[bytes]] = [b"%d" % number for number in range(1000)]
 _TWO: Final[list[bytes]] = [b"%02d" % number for number in range(100)]
 _PADDED: Final[list[bytes]] = [b"%03d" % number for number in range(1000)]
@@ -849,6 +844,18 @@ def _two(text: bytes, at: i64) -> i64:
     return tens * 10 + ones - 528
 
 
+def write_text(out: BytesWriter, text: str) -> None:
+    """Write a JSON string."""
+    if text.isascii():
+        raw = text.encode()
+        if plain_end(raw, 0, len(raw)) == len(raw):
+            out.append(0x22)
+            out.write(raw)
+            out.append(0x22)
+            return
+    out.write(quoted(text))
+
+
 def quoted(text: str) -> bytes:
     """A JSON string, in UTF-8; a lone surrogate as its escape."""
     return _escape_surrogates(encode_basestring(text)).encode()
@@ -869,17 +876,46 @@ def fault_json(code: str, offset: int, text: str) -> bytes:
     return b'{"code": "%b", "offset": %d, "text": %b}' % (code.encode(), offset, quoted(text))
 
 
-def time_text(microseconds: i64) -> str:
-    """ISO 8601 in UTC, to the microsecond, of microseconds since 1970; empty outside 1970 to 9999."""
-    milliseconds = microseconds // 1000
-    if microseconds < 0 or milliseconds > LAST_MILLISECOND:
-        return ""
-    out = BytesWriter()
-    write_date(out, milliseconds)
-    out.truncate(DATE_LENGTH - 1)
+def write_time(out: BytesWriter, microseconds: i64) -> None:
+    """Write the ISO 8601 text, in UTC and to the microsecond, of microseconds since 1970 up to 9999."""
+    write_date(out, microseconds // 1000)
+    out.truncate(len(out) - 1)
     out.write(_PADDED[microseconds % 1000])
     out.append(0x5A)
+
+
+def time_text(microseconds: i64) -> str:
+    """The text of `write_time`; empty outside 1970 to 9999."""
+    if microseconds < 0 or microseconds > LAST_MICROSECOND:
+        return ""
+    out = BytesWriter()
+    write_time(out, microseconds)
     return out.getvalue().decode()
+
+
+def write_seconds(out: BytesWriter, microseconds: i64) -> None:
+    """Write a number of microseconds from 0 on in seconds, as Python writes the double."""
+    rest = microseconds % 1_000_000
+    if (microseconds < 100 and rest) or microseconds >= _EXACT:
+        out.write(repr(int(microseconds) / 1_000_000).encode())
+        return
+    write_int(out, microseconds // 1_000_000)
+    out.append(0x2E)
+    if rest % 1000 == 0:
+        _write_fraction(out, rest // 1000)
+    else:
+        out.write(_PADDED[rest // 1000])
+        _write_fraction(out, rest % 1000)
+
+
+def _write_fraction(out: BytesWriter, thousandths: i64) -> None:
+    """Write digits behind the point, without noughts at the end but for a single one."""
+    if thousandths % 100 == 0:
+        out.write(_PLAIN[thousandths // 100])
+    elif thousandths % 10 == 0:
+        out.write(_TWO[thousandths // 10])
+    else:
+        out.write(_PADDED[thousandths])
 
 
 def date_text(milliseconds: int) -> str:
@@ -965,49 +1001,6 @@ def _deep_dumps(value: Json) -> str:
         else:
             parts.append(_escape_surrogates(_ENCODER.encode(item)))
     return "".join(parts)
-
-
-def write_value(out: BytesWriter, value: Json, depth: i64 = 0) -> None:
-    """Write Python objects as `dumps` has them, quicker where there are few."""
-    if isinstance(value, str):
-        if value.isascii():
-            raw = value.encode()
-            if plain_end(raw, 0, len(raw)) == len(raw):
-                out.append(0x22)
-                out.write(raw)
-                out.append(0x22)
-                return
-        out.write(quoted(value))
-    elif isinstance(value, bool) or value is None:
-        out.write(b"null" if value is None else b"true" if value else b"false")
-    elif isinstance(value, int) and -1 << 60 < value < 1 << 60:
-        write_int(out, value)
-    elif isinstance(value, dict) and depth < _SHALLOW:
-        comma = b'{"'
-        for key, member in value.items():
-            if key.isascii() and key.isidentifier():
-                out.write(comma)
-                out.write(key.encode())
-                out.write(b'": ')
-            else:
-                out.write(comma[:-1])
-                out.write(quoted(key))
-                out.write(b": ")
-            write_value(out, member, depth + 1)
-            comma = b', "'
-        out.write(b"}" if value else b"{}")
-    elif isinstance(value, list) and depth < _SHALLOW:
-        mark: i64 = 0x5B
-        for item in value:
-            if mark == 0x2C:
-                out.write(b", ")
-            else:
-                out.append(0x5B)
-            mark = 0x2C
-            write_value(out, item, depth + 1)
-        out.write(b"]" if value else b"[]")
-    else:
-        out.write(dumps(value).encode())
 
 
 class JsonTextError(ValueError):

@@ -2,13 +2,24 @@
 
 from typing import Final
 
-from mypy_extensions import mypyc_attr
+from librt.strings import BytesWriter
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.codec import Codec
 from wirelens.codecs.codes import Note
 from wirelens.codecs.cursor import DecodeError
 from wirelens.codecs.node import Json, Node
-from wirelens.codecs.notation import end_writing, fault_json, loads, start_writing, write_int, write_value
+from wirelens.codecs.notation import (
+    LAST_MICROSECOND,
+    end_writing,
+    fault_json,
+    loads,
+    start_writing,
+    write_int,
+    write_seconds,
+    write_text,
+    write_time,
+)
 from wirelens.codecs.tape import Tape
 
 UNKNOWN: Final = "unknown"
@@ -20,12 +31,69 @@ WORST_FIRST: Final[tuple[str, ...]] = ("gadget-class", "gap", "conflict", "numbe
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
+class Origin:
+    """Where a message came from.
+
+    `file`: which of several, "" where that goes without saying. `flow`: transport and endpoints as text,
+    sender first, "" for what is of no capture. The rest is of captures: `time_us`, microseconds since 1970
+    of its last byte, 0 where they are not told; the numbers of its packets; `pair`, which names a request
+    and its reply alike, or ""; `latency_us`, a reply's time after its request, -1 where it is not told.
+    """
+
+    def __init__(
+        self,
+        file: str = "",
+        flow: str = "",
+        time_us: i64 = 0,
+        packets: tuple[int, ...] = (),
+        pair: str = "",
+        latency_us: i64 = -1,
+    ) -> None:
+        self.file = file
+        self.flow: Final = flow
+        self.time_us: Final[i64] = time_us
+        self.packets: Final = packets
+        self.pair: Final = pair
+        self.latency_us: Final[i64] = latency_us
+
+    def write(self, out: BytesWriter) -> None:
+        """Write the `source` of a record: a JSON object of what is known, times in seconds."""
+        mark = b"{"
+        if self.file:
+            out.write(b'{"file": ')
+            write_text(out, self.file)
+            mark = b", "
+        if self.flow:
+            out.write(mark)
+            out.write(b'"flow": ')
+            write_text(out, self.flow)
+            if 0 < self.time_us <= LAST_MICROSECOND:
+                out.write(b', "time": "')
+                write_time(out, self.time_us)
+                out.append(0x22)
+            out.write(b', "packets": ')
+            mark = b"["
+            for number in self.packets:
+                out.write(mark)
+                write_int(out, number)
+                mark = b", "
+            out.write(b"]")
+            if self.pair:
+                out.write(b', "pair": ')
+                write_text(out, self.pair)
+            if self.latency_us >= 0:
+                out.write(b', "latency": ')
+                write_seconds(out, self.latency_us)
+        out.append(0x7D)
+
+
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Record:
     """One message, or a stretch of bytes that is none.
 
     `offset` and `length` are bytes in the input. `codec` is None for bytes of no known protocol.
     `tape` holds the message, or, with an `error`, the part of it that decoded (None: nothing).
-    `bytes` is kept for records with an error. `source` says where the input came from, for inputs that
+    `bytes` is kept for records with an error. `origin` says where the input came from, for inputs that
     are captures or several files.
     """
 
@@ -44,7 +112,7 @@ class Record:
         self.tape: Final = tape
         self.error: Final = error
         self.raw: Final = raw
-        self.source: dict[str, Json] | None = None
+        self.origin: Origin | None = None
         self.extra_notes: list[Note] | None = None  # what is known from around the message
 
     @property
@@ -64,6 +132,15 @@ class Record:
         if tape is None or tape.size() == 0:
             return None
         return Node(tape, 0, tape.buffer)
+
+    @property
+    def source(self) -> Json:
+        """Its origin as the notation has it; None where there is nothing to say."""
+        if self.origin is None:
+            return None
+        out = BytesWriter()
+        self.origin.write(out)
+        return loads(out.getvalue().decode())
 
     @property
     def kind(self) -> str:
@@ -106,9 +183,9 @@ class Record:
         write_int(out, self.offset)
         out.write(b', "length": ')
         write_int(out, self.length)
-        if self.source is not None:
+        if self.origin is not None:
             out.write(b', "source": ')
-            write_value(out, self.source)
+            self.origin.write(out)
         tape = self.tape
         error = self.error
         if error is None and tape is not None:

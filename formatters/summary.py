@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wirelens.codecs.notation import time_text
 from wirelens.formatters import layout as lay
 from wirelens.formatters.layout import Layout, clean
 
@@ -44,10 +45,10 @@ def summary(record: Record, layout: Layout) -> Line:
 
 def origin(record: Record, narrow: bool = False) -> Line:
     """Time and flow of a message from a capture; empty for others. `narrow`: no day and no transport."""
-    source = record.source
-    if source is None or "flow" not in source:
+    found = record.origin
+    if found is None or not found.flow:
         return []
-    time, flow = str(source.get("time", "")), clean(str(source["flow"]))
+    time, flow = time_text(found.time_us) if found.time_us else "", clean(found.flow)
     if narrow:
         time, flow = time[time.find("T") + 1 :], flow.partition(" ")[2]
     return [(lay.DIM, f"{time}  " if time else ""), (lay.HEADING, flow), (lay.PLAIN, "  ")]
@@ -55,14 +56,14 @@ def origin(record: Record, narrow: bool = False) -> Line:
 
 def _file(record: Record) -> Line:
     """The file of a message that is of one of several, and of no capture."""
-    source = record.source
-    return [] if source is None or "file" not in source else [(lay.HEADING, clean(str(source["file"])) + " ")]
+    found = record.origin
+    return [] if found is None or not found.file else [(lay.HEADING, clean(found.file) + " ")]
 
 
 def _latency(record: Record) -> str:
     """The time between request and reply, where the record says it in seconds."""
-    said = None if record.source is None else record.source.get("latency")
-    return duration(said) if isinstance(said, (int, float)) else ""
+    found = record.origin
+    return "" if found is None or found.latency_us < 0 else duration(found.latency_us / 1_000_000)
 
 
 def duration(seconds: float) -> str:
@@ -74,14 +75,14 @@ def duration(seconds: float) -> str:
 
 def heading(record: Record, layout: Layout) -> Line:
     """What stands above a message where the input is a capture or one of several files."""
-    source = record.source
-    if source is None:
+    found = record.origin
+    if found is None:
         return []
-    if "flow" not in source:
-        return [(lay.HEADING, clean(str(source.get("file", ""))))]
+    if not found.flow:
+        return [(lay.HEADING, clean(found.file))]
     line = origin(record)
-    packets = source.get("packets")
-    if isinstance(packets, list) and packets:
+    packets = found.packets
+    if packets:
         numbers = ", ".join([str(number) for number in packets[:8]])
         line.append((lay.DIM, f"packet {numbers}{', …' if len(packets) > 8 else ''}"))
     latency = _latency(record)

@@ -14,6 +14,7 @@ from wirelens import codecs
 from wirelens.cli.main import group
 from wirelens.codecs import registry
 from wirelens.codecs.captures import Flow, Piece
+from wirelens.codecs.codec import Exchange
 from wirelens.codecs.conversations import Conversations
 from wirelens.codecs.node import Node
 from wirelens.codecs.notation import EncodeError
@@ -131,7 +132,7 @@ def test_kinds_summaries_and_exchanges(name: str, kind: str, role: str, summary:
     assert record.kind == kind
     assert record.summary == summary
     key = str(VECTORS[name]["frame"]["id"]) if role else ""
-    assert registry.get("bolt").exchange(root) == (role, key)
+    assert registry.get("bolt").exchange(root) == Exchange(role, key)
 
 
 def test_declared_types_stand_beside_arguments() -> None:

@@ -12,6 +12,7 @@ from wirelens import codecs
 from wirelens.cli.main import group
 from wirelens.codecs import registry
 from wirelens.codecs.captures import Flow, Piece
+from wirelens.codecs.codec import Exchange
 from wirelens.codecs.conversations import Conversations
 from wirelens.codecs.node import Node
 from wirelens.codecs.notation import EncodeError
@@ -165,7 +166,7 @@ def test_kinds_and_exchanges() -> None:
         root = record.root
         assert root is not None
         assert record.kind == kind
-        assert codec.exchange(root) == (role, "7" if role else "")
+        assert codec.exchange(root) == Exchange(role, "7" if role else "")
 
 
 def annotated(data: bytes) -> dict[str, str]:

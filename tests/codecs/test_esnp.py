@@ -8,6 +8,7 @@ import checks
 import pytest
 
 from wirelens import codecs
+from wirelens.codecs.codec import Exchange
 from wirelens.codecs.esnp import url
 from wirelens.codecs.node import Json
 from wirelens.codecs.record import Record
@@ -148,7 +149,7 @@ def test_summary_says_what_a_person_wants_first() -> None:
     assert lines is not None
     assert record.codec is not None
     assert [record.codec.annotate(line) for line in lines.children[:3]] == ["", url(root), ""]
-    assert record.codec.exchange(root) == ("request", "42")
+    assert record.codec.exchange(root) == Exchange("request", "42")
     # an END is added to a message written by hand
     assert sense(messages([record])[0]["lines"][-1]) == {"type": "END"}
 
@@ -165,7 +166,7 @@ def test_replies_name_their_request() -> None:
     assert record.summary == 'ERROR "no such op" RESPONSE re #18446744073709551615'
     assert record.root is not None
     assert record.codec is not None
-    assert record.codec.exchange(record.root) == ("reply", "18446744073709551615")
+    assert record.codec.exchange(record.root) == Exchange("reply", "18446744073709551615")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from wirelens import codecs
 from wirelens.cli.main import group
 from wirelens.codecs import registry
+from wirelens.codecs.codec import Exchange
 from wirelens.codecs.magline import COMMANDS, OLD_COMMANDS
 from wirelens.codecs.node import Node
 from wirelens.codecs.notation import EncodeError
@@ -523,7 +524,7 @@ def test_the_connections_story(protocol: str, data: bytes, summary: str, exchang
     assert record.kind == summary.split()[0]
     assert record.root is not None
     assert record.codec is not None
-    assert record.codec.exchange(record.root) == exchange
+    assert record.codec.exchange(record.root) == Exchange(*exchange)
 
 
 def annotations(data: bytes, protocol: str) -> dict[str, str]:

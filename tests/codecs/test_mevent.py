@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from wirelens import codecs
 from wirelens.cli.main import group
+from wirelens.codecs.codec import Exchange
 from wirelens.codecs.mevent import CODECS, LONGEST_HEAD, code_meaning, code_name
 from wirelens.codecs.node import Node
 from wirelens.codecs.notation import EncodeError
@@ -592,7 +593,7 @@ def test_summaries_and_pairing(data: bytes, summary: str, kind: str, key: str) -
     assert (record.summary, record.kind) == (summary, kind)
     assert record.root is not None
     assert record.codec is not None
-    assert record.codec.exchange(record.root) == (kind, key)
+    assert record.codec.exchange(record.root) == Exchange(kind, key)
 
 
 def annotations(node: Node) -> dict[str, str]:

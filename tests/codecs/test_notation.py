@@ -17,10 +17,13 @@ from wirelens.codecs.notation import (
     JsonTextError,
     date_text,
     dumps,
+    eight_digits,
     loads,
+    time_text,
     tree_json,
-    write_value,
+    write_int,
 )
+from wirelens.codecs.record import Origin
 from wirelens.codecs.tape import Buffer, Fault, Tape
 
 TREES = st.recursive(
@@ -294,20 +297,47 @@ def test_encode_errors_cross_process_boundaries() -> None:
     assert str(again) == "lines[2]: expected an object"
 
 
-@given(value=TREES)
-def test_values_are_written_as_dumps_has_them(value: Json) -> None:
+@given(
+    file=st.text(max_size=20),
+    flow=st.text(min_size=1, max_size=20),
+    time=st.integers(-5, 1 << 60),
+    packets=st.lists(st.integers(1, 1 << 40), min_size=1, max_size=5),
+    pair=st.text(max_size=5),
+    latency=st.integers(-1, 200) | st.integers(0, 10_000_000) | st.integers(0, 1 << 60),
+)
+def test_an_origin_is_written_as_dumps_has_it(
+    file: str, flow: str, time: int, packets: list[int], pair: str, latency: int
+) -> None:
+    said: dict[str, Json] = {}
+    if file:
+        said["file"] = file
+    said["flow"] = flow
+    if time > 0 and time_text(time):
+        said["time"] = time_text(time)
+    said["packets"] = [*packets]
+    if pair:
+        said["pair"] = pair
+    if latency >= 0:
+        said["latency"] = latency / 1_000_000
     out = BytesWriter()
-    write_value(out, value)
-    assert out.getvalue().decode() == dumps(value)
+    Origin(file, flow, time, tuple(packets), pair, latency).write(out)
+    assert out.getvalue().decode() == dumps(said)
 
 
-def test_values_deeper_than_any_stack() -> None:
-    value: Json = 1
-    for _ in range(5000):
-        value = [{"a": value}]
+@given(
+    st.integers(-(1 << 63), (1 << 63) - 1)
+    | st.integers(-(10**9), 10**9)
+    | st.integers(0, 12).map(lambda n: 10**n)
+)
+def test_integers_are_written_in_full(number: int) -> None:
     out = BytesWriter()
-    write_value(out, value)
-    assert out.getvalue().decode() == dumps(value)
+    write_int(out, number)
+    assert out.getvalue() == b"%d" % number
+
+
+@given(st.integers(0, 10**8 - 1))
+def test_eight_digits_at_once(number: int) -> None:
+    assert int(eight_digits(number)).to_bytes(8, "little") == b"%08d" % number
 
 
 @given(
