@@ -268,7 +268,7 @@ class Conversations:
         found: Detection | None = None
         if data:
             whole = side.ended or side.flow.transport == "udp"
-            found = detect(data, opposite, whole)
+            found = detect(data, opposite, whole, False)
             verdict = _verdict(found, side.flow)
         if found is not None and verdict.protocol == UNKNOWN:
             if other is not None and other.named and other.decoder is not None:

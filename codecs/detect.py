@@ -104,18 +104,21 @@ class _Weighed:
         return Candidate(self.codec.name, self.bits, self.found.reasons, settle, self.asked)
 
 
-def detect(data: bytes, other: bytes = b"", final: bool = True) -> Detection:
+def detect(data: bytes, other: bytes = b"", final: bool = True, everything: bool = True) -> Detection:
     """Which protocol a stream speaks that starts with `data`; `other` is the opposite direction's start.
 
-    `final` says that nothing follows `data`: without it, evidence that needs the end does not count. Work
-    is bounded by the first 128 KiB, and linear in them.
+    `final` says that nothing follows `data`: without it, evidence that needs the end does not count. Without
+    `everything` the protocols that the named one carries are no candidates: they change nothing of the rest,
+    and looking at them takes most of the time. Work is bounded by the first 128 KiB, and linear in them.
     """
     if not data:
         return Detection(UNKNOWN, (), (), "there are no bytes")
     weighed: list[_Weighed] = []
     refused = ""
     instead: tuple[str, ...] = ()
-    for codec in registry.codecs():
+    for codec in registry.codecs() if everything else _carriers_first():
+        if not everything and _carried(codec, weighed):
+            continue
         found = codec.probe(data, other)
         if found.refused and final:
             refused = found.refused
@@ -156,6 +159,28 @@ def detect(data: bytes, other: bytes = b"", final: bool = True) -> Detection:
         reason = f"the bytes fit {best.codec.name} and {rival} with different meanings"
         return Detection(UNKNOWN, (), candidates, reason, margin)
     return Detection(best.codec.name, tuple(equal), candidates, "", margin)
+
+
+_in_order: Final[list[Codec]] = []
+
+
+def _carriers_first() -> list[Codec]:
+    """All codecs; those of protocols that others carry come last."""
+    if not _in_order:
+        codecs = registry.codecs()
+        carried = {name for codec in codecs for name in codec.carries}
+        _in_order.extend([codec for codec in codecs if codec.name not in carried])
+        _in_order.extend([codec for codec in codecs if codec.name in carried])
+    return _in_order
+
+
+def _carried(codec: Codec, weighed: list[_Weighed]) -> bool:
+    """True where the best so far has enough and carries this protocol: it will not be named then."""
+    best: _Weighed | None = None
+    for one in weighed:
+        if best is None or one.bits > best.bits:
+            best = one
+    return best is not None and best.bits >= best.asked and codec.name in best.codec.carries
 
 
 def _best(weighed: list[_Weighed]) -> _Weighed:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wirelens import codecs
-from wirelens.codecs.detect import MARGIN, THRESHOLD, WHOLE
+from wirelens.codecs.detect import MARGIN, THRESHOLD, WHOLE, detect
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 VECTORS = ROOT / "tests/vectors"
@@ -75,6 +75,24 @@ def test_no_vector_is_named_wrong() -> None:
         if case.protocol not in named and named[0] != "unknown"
     ]
     assert wrong == []
+
+
+def test_the_same_is_named_without_looking_at_what_is_carried() -> None:
+    skipped = 0
+    for case in [*ALL, *LAYOUT_2006]:
+        for data in (case.data, case.data[:40], case.data * 2, b"\x11" + case.data):
+            for final in (True, False):
+                full = codecs.detect(data, b"", final)
+                quick = detect(data, b"", final, everything=False)
+                assert (quick.protocol, quick.equal, quick.margin, quick.code) == (
+                    full.protocol,
+                    full.equal,
+                    full.margin,
+                    full.code,
+                )
+                skipped += len(full.candidates) - len(quick.candidates)
+                assert {one.protocol for one in quick.candidates} <= {one.protocol for one in full.candidates}
+    assert skipped > 0
 
 
 @pytest.mark.parametrize("size", [4, 8, 16, 24, 32, 64, 128, 512])
