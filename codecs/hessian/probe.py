@@ -766,9 +766,9 @@ def _read(dialect: i64, cursor: Cursor, tape: Tape) -> bool:
 
 def _same(left: Tape, right: Tape) -> bool:
     """True where two tapes hold the same nodes, their wire forms aside."""
-    count: i64 = len(left.words)
-    if count != len(right.words):
+    if left.size() != right.size():
         return False
+    count = left.size() * t.WIDTH
     ours = left.words
     theirs = right.words
     mask: i64 = t.FORM_MASK
