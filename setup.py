@@ -1,4 +1,4 @@
-"""Maps the folders to the import package `wirelens` and compiles `codecs/` with mypyc where that works.
+"""Maps the folders to the package `wirelens`; compiles `codecs/` and COMPILED with mypyc where that works.
 
 Compiling is never needed: with no C compiler, no mypyc, or a failure of either, the same files are
 installed as they are. WIRELENS_PURE=1 does not try; WIRELENS_PURE=0 takes a failure as an error.
@@ -22,6 +22,9 @@ MYPYC = "mypy[mypyc]>=2.4,<2.5"
 INTERPRETED = (
     "codecs/captures/pasted",  # one text at a time, most of it regular expressions
 )
+
+# What is compiled besides codecs/.
+COMPILED = ("cli/bulk/rows.py",)  # runs for every record
 
 BUILDING = {"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"}
 
@@ -81,14 +84,21 @@ def is_interpreted(path: Path) -> bool:
     return path.name == "__init__.py" or not left_out.isdisjoint(INTERPRETED)
 
 
-def compile_codecs(build: Path) -> list[str]:
-    """Compile `codecs/` into `build`/lib and give the extensions' names; raises when anything fails."""
+def compiled_sources() -> list[Path]:
+    """The files that are compiled, relative to the root."""
+    return [path for path in sources("codecs") if not is_interpreted(path)] + [
+        Path(name) for name in COMPILED
+    ]
+
+
+def compile_modules(build: Path) -> list[str]:
+    """Compile what is to be into `build`/lib and give the extensions' names; raises when anything fails."""
     from mypyc.build import mypycify
     from setuptools import Distribution
     from setuptools.command.build_ext import build_ext
 
     stage(build)
-    modules = [Path("wirelens", path) for path in sources("codecs") if not is_interpreted(path)]
+    modules = [Path("wirelens", path) for path in compiled_sources()]
     flags = ["--config-file=", f"--cache-dir={os.devnull}"]
     flags += ["--namespace-packages", "--explicit-package-bases", "--follow-imports=silent"]
     os.environ["MYPYPATH"] = str(build)  # rather than a wirelens that is installed
@@ -133,7 +143,7 @@ def main() -> None:
         compiled: list[str] = []
         if tried and BUILDING.intersection(sys.argv):
             try:
-                compiled = compile_codecs(build)
+                compiled = compile_modules(build)
             except (Exception, SystemExit) as error:
                 if wish == "0":
                     raise

@@ -8,9 +8,13 @@ SLACK = 10.0  # seconds: an installer writes a compiled module and its source on
 
 
 def describe(folder: Path | None = None) -> str:
-    """Version, Python, whether the codecs run compiled, and what is older than its source."""
-    folder = folder or Path(__file__).parent.parent / "codecs"
-    compiled, stale = compiled_modules(folder)
+    """Version, Python, whether what there is to compile runs compiled, and what is older than its source."""
+    root = Path(__file__).parent.parent
+    found = [
+        compiled_modules(each) for each in ((root / "codecs", root / "cli") if folder is None else (folder,))
+    ]
+    compiled = sum(count for count, _ in found)
+    stale = [name for _, names in found for name in names]
     form = f"compiled ({compiled} modules)" if compiled else "not compiled"
     python = f"{platform.python_implementation()} {platform.python_version()}"
     lines = [f"wirelens {_version()}, {python}, {form}"]

@@ -9,7 +9,7 @@ import heapq
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from wirelens.codecs.captures import Segment
 
@@ -21,9 +21,9 @@ STATE_TIME = -(1 << 62)
 SCHEMA = "bucket int, kind int, key binary, time bigint, packet bigint, data binary"
 SORT = ("bucket", "kind", "key", "time", "packet")
 
-FILE_SHIFT = 40
+FILE_SHIFT: Final = 40
 """A packet's number in its file lies below this bit, the file's number above it."""
-NUMBER_MASK = (1 << FILE_SHIFT) - 1
+NUMBER_MASK: Final = (1 << FILE_SHIFT) - 1
 
 CHUNK_BYTES = 1 << 18
 """One row holds about so many bytes of one flow."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import heapq
 import json
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from time import process_time
@@ -20,7 +19,6 @@ from wirelens.cli.bulk.chunks import (
     CHUNK,
     FILE,
     FILE_SHIFT,
-    NUMBER_MASK,
     RANGE,
     STATE_TIME,
     Row,
@@ -32,12 +30,25 @@ from wirelens.cli.bulk.chunks import (
 from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.plan import Range, load_range
 from wirelens.cli.bulk.reading import Fault, Late, capture_notes, read_fragments
-from wirelens.cli.bulk.table import PartWriter
+from wirelens.cli.bulk.rows import (
+    AGAIN,
+    CARRIED,
+    ERRORS,
+    HEAD_BYTES,
+    MESSAGES,
+    PAYLOAD,
+    PENDING,
+    RAW,
+    Account,
+    Columns,
+    RowMaker,
+    clean,
+)
+from wirelens.cli.bulk.table import PartWriter, PendingWriter, RecordWriter
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import (
     Assembler,
     Dissector,
-    Flow,
     FragmentRow,
     Packet,
     PacketReader,
@@ -46,31 +57,17 @@ from wirelens.codecs.captures import (
     unbundle,
 )
 from wirelens.codecs.captures.streams import OVER_TIME_US
-from wirelens.codecs.conversations import Conversations, Said
+from wirelens.codecs.conversations import Conversations
 from wirelens.codecs.decoder import Decoder
-from wirelens.codecs.notation import tree_json
-from wirelens.codecs.record import Record
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.accumulators import Accumulator
 
 RESULT = "result binary"
-HEAD_BYTES = 4096
-"""So many bytes of a stream that nobody recognised are kept."""
 REFUSED_BYTES = 1 << 20
 """So many bytes of an input that was refused are kept."""
-SLOWEST = 10
 GC_OBJECTS = 100_000
-
-# What is counted of each file. RAW: bytes of all segments; PAYLOAD: without text on resets. CARRIED: bytes
-# that an earlier run left pending; AGAIN: bytes that came more than once. PAYLOAD + CARRIED is DECODED +
-# QUARANTINED + UNRECOGNISED + AGAIN + PENDING.
-RAW, PAYLOAD, CARRIED, DECODED, QUARANTINED, UNRECOGNISED, AGAIN, PENDING, MESSAGES, ERRORS = range(10)
-COUNTS = 10
-
-Origin = tuple[int, int, int, int]
-"""Where bytes of a stream came from: start and end in the stream, packet, time."""
 
 
 class Config(NamedTuple):
@@ -89,60 +86,43 @@ class Config(NamedTuple):
     names: tuple[tuple[int, str], ...]  # the input files' numbers and names
 
 
-class Account:
-    """What one bucket came to."""
-
-    def __init__(self) -> None:
-        self.files: dict[int, list[int]] = {}
-        self.ranges: list[dict[str, Any]] = []
-        self.inputs: list[dict[str, Any]] = []
-        self.protocols: dict[str, list[int]] = {}
-        self.errors: dict[str, int] = {}
-        self.slow: list[tuple[int, str, str]] = []
-        self.flows = 0
-
-    def counts(self, file: int) -> list[int]:
-        counts = self.files.get(file)
-        if counts is None:
-            counts = self.files[file] = [0] * COUNTS
-        return counts
-
-    def error(self, code: str) -> None:
-        self.errors[code] = self.errors.get(code, 0) + 1
-
-    def latency(self, latency_us: int, protocol: str, summary: str) -> None:
-        if len(self.slow) < SLOWEST:
-            heapq.heappush(self.slow, (latency_us, protocol, summary[:200]))
-        elif latency_us > self.slow[0][0]:
-            heapq.heapreplace(self.slow, (latency_us, protocol, summary[:200]))
-
-
 class Tables:
     """The part files of one bucket."""
 
-    def __init__(self, config: Config, bucket: int) -> None:
+    def __init__(self, config: Config, bucket: int, names: Mapping[int, str]) -> None:
         self._folder = Folder(config.place)
         self._stage = f"{config.run}/stage"
         self._stem = f"{bucket:05d}"
         self._jsonl = config.jsonl
-        self._writers: dict[tuple[str, str], PartWriter] = {}
+        self._names = names
+        self._records: dict[tuple[str, str], RecordWriter] = {}
+        self._pending: PendingWriter | None = None
 
-    def add(self, table: str, protocol: str, row: tuple[Any, ...], size: int) -> None:
-        """Take a row, its values in the order of the table's columns."""
-        writer = self._writers.get((table, protocol))
+    def columns(self, table: str, protocol: str) -> Columns:
+        """What takes the rows of `messages` of a protocol, or those of `quarantine`."""
+        writer = self._records.get((table, protocol))
         if writer is None:
-            parts = [self._stage, "_ledger/_pending" if table == "pending" else table]
+            parts = [self._stage, table]
             if protocol:
                 parts.append(f"protocol={protocol}")
-            jsonl = self._jsonl and table != "pending"
-            writer = PartWriter(self._folder, table, tuple(parts), self._stem, jsonl)
-            self._writers[table, protocol] = writer
-        writer.add(row, size)
+            writer = RecordWriter(self._folder, table, tuple(parts), self._stem, self._jsonl, self._names)
+            self._records[table, protocol] = writer
+        return writer.columns
+
+    def keep(self, key: bytes, state: bytes) -> None:
+        """Take what another run needs to go on with a pair of endpoints."""
+        if self._pending is None:
+            parts = (self._stage, "_ledger/_pending")
+            self._pending = PendingWriter(self._folder, "pending", parts, self._stem)
+        self._pending.add(key, state)
 
     def close(self) -> list[tuple[str, str, str, int, int]]:
         """Table, protocol, path, rows and bytes of each part."""
+        writers: dict[tuple[str, str], PartWriter] = dict(self._records)
+        if self._pending is not None:
+            writers["pending", ""] = self._pending
         parts: list[tuple[str, str, str, int, int]] = []
-        for (table, protocol), writer in self._writers.items():
+        for (table, protocol), writer in writers.items():
             writer.close()
             parts.extend((table, protocol, *file) for file in writer.files)
         return parts
@@ -181,8 +161,8 @@ class Bucket:
         self.bucket = bucket
         self.began = process_time()
         self.account = Account()
-        self.tables = Tables(config, bucket)
-        self.maker = RowMaker(config.quarantine, self.account, self.tables, names)
+        self.tables = Tables(config, bucket, names)
+        self.maker = RowMaker(config.quarantine, self.account, self.tables.columns)
 
     def run(self, rows: Iterable[Row], late: list[Late]) -> None:
         """Work through the bucket's rows; `late` are segments that came of left-over fragments."""
@@ -217,8 +197,7 @@ class Bucket:
         for segments in in_order(chunks):
             pair.add(segments)
         if not self.config.final and pair.goes_on(self.config.horizon):
-            data = pair.keep()
-            self.tables.add("pending", "", (key, data), len(data))
+            self.tables.keep(key, pair.keep())
         else:
             pair.close()
 
@@ -298,11 +277,11 @@ class Endpoints:
                 self._came[file] = self._came.get(file, 0) + size
                 self._payload = payload
         if pieces:
-            self._pieces(pieces)
+            self._maker.pieces(pieces, self._conversations, self._came)
 
     def close(self) -> None:
         """The end: nothing more will come."""
-        self._pieces(self._assembler.close())
+        self._maker.pieces(self._assembler.close(), self._conversations, self._came)
         for said in self._conversations.close():
             self._maker.said(said)
         self._maker.close()
@@ -335,18 +314,6 @@ class Endpoints:
         for file, size in self._came.items():
             self._account.counts(file)[AGAIN] += size
         self._account.flows += assembler.flows - self._flows
-
-    def _pieces(self, pieces: list[Piece]) -> None:
-        maker, came = self._maker, self._came
-        feed = self._conversations.feed
-        for piece in pieces:
-            if piece.data:
-                came[piece.packets[-1] >> FILE_SHIFT] -= len(piece.data)
-            maker.piece(piece)
-            for said in feed(piece):
-                maker.said(said)
-            if piece.end:
-                maker.end(piece)
 
 
 def decode_plain(
@@ -419,6 +386,7 @@ def decode_capture(
     dissector, assembler = Dissector(), Assembler()
     conversations = Conversations(protocol or None, sources=False)
     shift = file << FILE_SHIFT
+    came: dict[int, int] = {}
     broken: list[Fault] = []
 
     def portions() -> Iterator[list[Packet]]:
@@ -428,14 +396,6 @@ def decode_capture(
         except OSError as error:
             broken.append(("unreadable", packets.position, str(error)))
         yield packets.close()
-
-    def take(pieces: Iterable[Piece]) -> None:
-        for piece in pieces:
-            maker.piece(piece)
-            for each in conversations.feed(piece):
-                maker.said(each)
-            if piece.end:
-                maker.end(piece)
 
     for portion in portions():
         pieces: list[Piece] = []
@@ -447,13 +407,13 @@ def decode_capture(
             dissector.given_up = []
             if segment is not None:
                 assembler.extend(segment, pieces)
-        take(pieces)
+        maker.pieces(pieces, conversations, came)
         yield None
     pieces = []
     for segment in dissector.close():
         assembler.extend(segment, pieces)
-    take(pieces)
-    take(assembler.close())
+    maker.pieces(pieces, conversations, came)
+    maker.pieces(assembler.close(), conversations, came)
     for each in conversations.close():
         maker.said(each)
     maker.close()
@@ -474,250 +434,6 @@ def _first(row: tuple[int, int, Run]) -> tuple[int, int]:
     return row[:2]
 
 
-class _Stream:
-    """Where the bytes of one direction came from, and what of them nobody recognised."""
-
-    __slots__ = (
-        "columns",
-        "connection",
-        "direction",
-        "flow",
-        "head",
-        "origins",
-        "position",
-        "unknown",
-        "where",
-    )
-
-    def __init__(self, flow: Flow | None, direction: int, connection: int | None) -> None:
-        self.flow = flow
-        self.direction = direction
-        self.connection = connection
-        self.columns: tuple[Any, ...] | None = None
-        self.origins: deque[Origin] = deque()
-        self.position = 0  # behind the last record
-        self.unknown = 0
-        self.head = b""
-        self.where = (0, 0, 0)  # offset of the first unknown bytes, packet and time of the last
-
-    def take(self, offset: int, length: int) -> list[tuple[int, int, int, int]]:
-        """What of this stretch came from where: bytes, file, packet, time; older origins are forgotten."""
-        origins = self.origins
-        while origins and origins[0][1] <= offset:
-            origins.popleft()
-        end = offset + length
-        self.position = end
-        start, stop, packet, time = origins[0]
-        if start <= offset and end <= stop:
-            return [(length, packet >> FILE_SHIFT, packet, time)]
-        found = []
-        for start, stop, packet, time in origins:
-            if start >= end:
-                break
-            found.append((min(stop, end) - max(start, offset), packet >> FILE_SHIFT, packet, time))
-        return found
-
-    def source(self) -> tuple[Any, ...]:
-        """The columns from `transport` to `direction`."""
-        if self.columns is None:
-            flow, side = self.flow, self.direction
-            if flow is None:
-                self.columns = (None,) * 7
-            else:
-                here = (flow.address(side), flow.ports[side])
-                there = (flow.address(1 - side), flow.ports[1 - side])
-                self.columns = (flow.transport, *here, *there, self.connection, side)
-        return self.columns
-
-
-class RowMaker:
-    """Records in, rows of the tables out, each byte counted for its file."""
-
-    def __init__(self, quarantine: str, account: Account, tables: Any, names: Mapping[int, str]) -> None:
-        self._quarantine = quarantine
-        self._account = account
-        self._tables = tables
-        self._names = names
-        self._streams: dict[tuple[int, int], _Stream] = {}
-        self._connections: dict[int, int] = {}
-
-    def piece(self, piece: Piece) -> None:
-        """Remember where bytes came from; a connection is named after the packet that first gave some."""
-        if not piece.data:
-            return
-        flow = piece.flow
-        key = (flow.number, piece.direction)
-        stream = self._streams.get(key)
-        if stream is None:
-            connection = self._connections.setdefault(flow.number, piece.packets[-1])
-            stream = self._streams[key] = _Stream(flow, piece.direction, connection)
-        end = piece.offset + len(piece.data)
-        stream.origins.append((piece.offset, end, piece.packets[-1], piece.time_us))
-
-    def said(self, said: Said) -> None:
-        """A record of a conversation."""
-        stream = self._streams[said.flow.number, said.direction]
-        record = said.record
-        self._record(stream, record, stream.take(record.offset, record.length), said)
-
-    def end(self, piece: Piece) -> None:
-        """A direction has ended."""
-        stream = self._streams.pop((piece.flow.number, piece.direction), None)
-        if stream is not None:
-            self._unrecognised(stream)
-
-    def close(self) -> None:
-        """The end of a pair of endpoints, or of an input."""
-        for stream in self._streams.values():
-            self._unrecognised(stream)
-        self._streams = {}
-        self._connections = {}
-
-    def save(self) -> tuple[list[tuple[Any, ...]], list[tuple[int, int]]]:
-        """The streams as plain values; and what of them is in no record: bytes and their packet."""
-        plain, undecoded = [], []
-        for (number, direction), stream in self._streams.items():
-            self._unrecognised(stream)
-            left = [origin for origin in stream.origins if origin[1] > stream.position]
-            undecoded += [(end - max(start, stream.position), packet) for start, end, packet, _ in left]
-            plain.append((number, direction, stream.connection, stream.position, left))
-        self._streams = {}
-        self._connections = {}
-        return plain, undecoded
-
-    def load(self, plain: Iterable[tuple[Any, ...]], flows: Mapping[int, Flow]) -> list[tuple[int, int]]:
-        """Go on with streams that `save` gave; what of them is in no record: bytes and their packet."""
-        undecoded = []
-        for number, direction, connection, position, left in plain:
-            stream = _Stream(flows[number], direction, connection)
-            stream.position = position
-            stream.origins.extend(tuple(origin) for origin in left)
-            self._streams[number, direction] = stream
-            self._connections[number] = connection
-            undecoded += [(end - max(start, position), packet) for start, end, packet, _ in left]
-        return undecoded
-
-    def plain(self, file: int, record: Record) -> None:
-        """A record of an input that is no capture."""
-        stream = self._streams.get((-1, 0))
-        if stream is None:
-            stream = self._streams[-1, 0] = _Stream(None, 0, None)
-        self._record(stream, record, [(record.length, file, file << FILE_SHIFT, 0)], None)
-
-    def refused(self, file: int, text: str, head: bytes, size: int) -> None:
-        """An input that is not read at all."""
-        code = "input-refused"
-        source = self._source(_Stream(None, 0, None), 0, size, file << FILE_SHIFT, 0)
-        row = (*source, "unknown", code, 0, clean(text), None, head, None)
-        self._tables.add("quarantine", "", row, len(head) + 256)
-        counts = self._account.counts(file)
-        counts[QUARANTINED] += size
-        counts[ERRORS] += 1
-        self._account.error(code)
-
-    def _record(
-        self, stream: _Stream, record: Record, origins: list[tuple[int, int, int, int]], said: Said | None
-    ) -> None:
-        length = record.length
-        size, file, packet, time = origins[-1]
-        if size != length and sum(origin[0] for origin in origins) != length:
-            raise AssertionError("a record's bytes are not those that came")
-        codec = record.codec
-        if codec is None:
-            self._unknown(stream, record, origins)
-            return
-        account = self._account
-        error = record.error
-        what = DECODED if error is None else QUARANTINED
-        counts = account.counts(file)
-        counts[what] += size
-        for size, before, _, _ in origins[:-1]:
-            account.counts(before)[what] += size
-        source = self._source(stream, record.offset, length, packet, time)
-        said_notes = record.notes
-        notes = None
-        if said_notes:
-            notes = [{"code": n.code, "offset": n.offset, "text": clean(n.text)} for n in said_notes]
-        if error is None:
-            message = document(record)
-            summary = record.summary
-            if not summary.isascii():
-                summary = clean(summary)
-            pair = latency = None
-            if said is not None and said.pair:
-                pair = f"{stream.connection}.{said.pair.rpartition('.')[2]}"
-                latency = said.latency_us
-                if latency is not None:
-                    account.latency(latency, codec.name, summary)
-            damaged = record.damaged
-            row = (*source, clean(record.kind), summary, pair, latency, message, damaged, notes)
-            self._tables.add("messages", codec.name, row, len(message) + len(summary) + 128)
-            counts[MESSAGES] += 1
-            counted = account.protocols.get(codec.name)
-            if counted is None:
-                counted = account.protocols[codec.name] = [0, 0]
-            counted[0] += 1
-            counted[1] += length
-            if damaged:
-                counts[ERRORS] += 1
-                account.error("inner-error")
-            return
-        partial = document(record) if record.partial is not None else None
-        row = (*source, codec.name, error.code, error.offset, clean(error.text), partial, record.raw, notes)
-        self._tables.add("quarantine", "", row, len(record.raw) + len(partial or b"") + 256)
-        counts[ERRORS] += 1
-        account.error(error.code)
-
-    def _unknown(self, stream: _Stream, record: Record, origins: list[tuple[int, int, int, int]]) -> None:
-        for size, file, _, _ in origins:
-            self._account.counts(file)[UNRECOGNISED] += size
-        _, _, packet, time = origins[-1]
-        if self._quarantine == "full":
-            self._opaque(stream, record.offset, record.length, packet, time, record.raw)
-            return
-        offset = stream.where[0] if stream.unknown else record.offset
-        if len(stream.head) < HEAD_BYTES:
-            stream.head += record.raw[: HEAD_BYTES - len(stream.head)]
-        stream.unknown += record.length
-        stream.where = (offset, packet, time)
-
-    def _unrecognised(self, stream: _Stream) -> None:
-        """The row of a stream that nobody recognised."""
-        if stream.unknown:
-            offset, packet, time = stream.where
-            raw = stream.head if self._quarantine == "head" else None
-            self._opaque(stream, offset, stream.unknown, packet, time, raw)
-            stream.unknown, stream.head = 0, b""
-
-    def _opaque(
-        self, stream: _Stream, offset: int, length: int, packet: int, time: int, raw: bytes | None
-    ) -> None:
-        source = self._source(stream, offset, length, packet, time)
-        said = ("unknown", "unknown-protocol", offset, "no protocol has enough evidence", None, raw, None)
-        self._tables.add("quarantine", "", (*source, *said), len(raw or b"") + 256)
-
-    def _source(self, stream: _Stream, offset: int, length: int, packet: int, time: int) -> tuple[Any, ...]:
-        """The columns that say where a record came from."""
-        name = self._names[packet >> FILE_SHIFT]
-        if stream.flow is None:
-            return (name, *stream.source(), None, None, offset, length)
-        # A capture without times has them at nought.
-        return (name, *stream.source(), time or None, packet & NUMBER_MASK, offset, length)
-
-
-def document(record: Record) -> bytes:
-    """The message, or the part of it that decoded, in the JSON notation, as UTF-8."""
-    tape = record.tape
-    assert tape is not None
-    return tree_json(tape)
-
-
-def damage_row(name: str, container: str, fault: Fault, raw: bytes | None) -> tuple[Any, ...]:
-    """The quarantine's row of what is wrong with a file itself, and `raw`, the bytes there."""
-    code, offset, text = fault
-    return (name, *(None,) * 11, container or "unknown", code, offset, clean(text), None, raw, None)
-
-
 def damaged_bytes(readers: Readers, root: str, path: str, fault: Fault) -> bytes | None:
     """The first bytes of what is wrong with a file that is not packed; None where they cannot be read."""
     code, offset, _ = fault
@@ -727,8 +443,3 @@ def damaged_bytes(readers: Readers, root: str, path: str, fault: Fault) -> bytes
         return b"".join(readers.chunks(root, path, offset, HEAD_BYTES))
     except OSError:  # it may be gone since
         return None
-
-
-def clean(text: str) -> str:
-    """Text that every reader of the tables can take: no lone surrogates."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

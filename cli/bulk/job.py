@@ -14,9 +14,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wirelens.cli.bulk import chunks, decoding, plain_json
-from wirelens.cli.bulk.decoding import (
+from wirelens.cli.bulk.decoding import Config
+from wirelens.cli.bulk.files import Found, Readers, below, find, shown
+from wirelens.cli.bulk.ledger import Entry, NotAllowedError, Run, State, staged_target
+from wirelens.cli.bulk.plan import FRESH, HEAD_BYTES, NO_TIME, Input, Range, Tail, cut, load_state, look, pack
+from wirelens.cli.bulk.reading import Fault, side_place
+from wirelens.cli.bulk.rows import (
     AGAIN,
     CARRIED,
+    COUNTS,
     DECODED,
     ERRORS,
     MESSAGES,
@@ -24,14 +30,10 @@ from wirelens.cli.bulk.decoding import (
     PENDING,
     QUARANTINED,
     RAW,
+    SLOWEST,
     UNRECOGNISED,
-    Config,
 )
-from wirelens.cli.bulk.files import Found, Readers, below, find, shown
-from wirelens.cli.bulk.ledger import Entry, NotAllowedError, Run, State, staged_target
-from wirelens.cli.bulk.plan import FRESH, HEAD_BYTES, NO_TIME, Input, Range, Tail, cut, load_state, look, pack
-from wirelens.cli.bulk.reading import Fault, side_place
-from wirelens.cli.bulk.table import PartWriter
+from wirelens.cli.bulk.table import PartWriter, RecordWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -290,7 +292,7 @@ class Job:
         fragments: list[Any] = []
         for account in accounts:
             for file, more in account["files"]:
-                have = counts.setdefault(file, [0] * decoding.COUNTS)
+                have = counts.setdefault(file, [0] * COUNTS)
                 for what, amount in enumerate(more):
                     have[what] += amount
             for each in account["ranges"]:
@@ -309,7 +311,7 @@ class Job:
             for table, _, path, amount, _ in account["parts"]:
                 moves[path] = staged_target(path, self.run.name)
                 rows[table] += amount
-        report.slow = sorted(report.slow, reverse=True)[: decoding.SLOWEST]
+        report.slow = sorted(report.slow, reverse=True)[:SLOWEST]
         expected = sorted(each.place for each in self.ranges if each.kind == "capture")
         if sorted(each["place"] for of in ranges.values() for each in of) != expected:
             raise UnbalancedError("a range's account came twice, or not at all")
@@ -347,9 +349,7 @@ class Job:
             if of_file["refused"]:
                 report.damaged.append((entries[number]["file"], "input-refused", of_file["refused"]))
         for number in changed:
-            entries[number] = self._add(
-                entries[number], number, counts.get(number, [0] * decoding.COUNTS), report
-            )
+            entries[number] = self._add(entries[number], number, counts.get(number, [0] * COUNTS), report)
         for number in captures:
             entry = entries[number]
             report.repeated += 0 < entry["payload"] == entry["retransmitted"]
@@ -486,16 +486,16 @@ class Job:
     ) -> dict[str, str]:
         """A part of the quarantine with what is wrong with files, and the bytes there of those in `plain`."""
         readers = Readers()
-        writer = PartWriter(
-            self.run.folder, "quarantine", (f"{self.run.path}/stage", "quarantine"), "files", self.order.jsonl
-        )
+        names = {each.number: each.name for each in self.inputs}
+        parts = (f"{self.run.path}/stage", "quarantine")
+        writer = RecordWriter(self.run.folder, "quarantine", parts, "files", self.order.jsonl, names)
         for each in self.inputs:
             container = each.detail if each.kind in ("capture", "grown", "changed") else ""
             for fault in faults.get(each.number, ()):
                 raw = None
                 if each.number in plain:
                     raw = decoding.damaged_bytes(readers, each.root, each.path, fault)
-                writer.add(decoding.damage_row(each.name, container, fault, raw), len(raw or b""))
+                writer.columns.damage(each.number, container, *fault, raw)
                 rows["quarantine"] += 1
         writer.close()
         return {path: staged_target(path, self.run.name) for path, _, _ in writer.files}

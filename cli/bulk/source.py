@@ -23,7 +23,7 @@ from wirelens.cli.bulk.files import Folder, find
 from wirelens.cli.bulk.plan import FRESH, Range, load_range, look, pack
 from wirelens.cli.bulk.reading import marks, read_ranges
 from wirelens.cli.bulk.records import COLUMNS
-from wirelens.cli.bulk.table import arrow_array, spark_schema
+from wirelens.cli.bulk.table import batch_of_rows, spark_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,9 +86,7 @@ def row_batch(rows: Sequence[chunks.Row]) -> pa.RecordBatch:
     types = {"int": pa.int32(), "bigint": pa.int64(), "binary": pa.binary()}
     pairs = (column.split(" ") for column in chunks.SCHEMA.split(", "))
     schema = pa.schema([(name, types[kind]) for name, kind in pairs])
-    columns = zip(*rows, strict=True)
-    arrays = [arrow_array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return batch_of_rows(rows, schema)
 
 
 class RecordSource(DataSourceReader):

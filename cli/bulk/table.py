@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from wirelens.cli.bulk.chunks import FILE_SHIFT, NUMBER_MASK
 from wirelens.cli.bulk.files import Folder
+from wirelens.cli.bulk.rows import Columns, Texts
 from wirelens.codecs.notation import time_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from librt.strings import BytesWriter
     from pyarrow.parquet import ParquetWriter
 
 ROW_GROUP_BYTES = 1 << 25
@@ -103,7 +106,19 @@ PENDING = (
 )
 TABLES = {"messages": MESSAGES, "quarantine": QUARANTINE, "ledger": LEDGER, "pending": PENDING}
 
-Columns = tuple[tuple[str, str, str], ...]
+ColumnList = tuple[tuple[str, str, str], ...]
+
+OF_STREAMS = (
+    "transport",
+    "source_address",
+    "source_port",
+    "destination_address",
+    "destination_port",
+    "connection",
+    "direction",
+)
+"""The columns that `Stream.source` gives."""
+OF_FAILURES = ("error_code", "error_offset", "error_text", "partial", "raw")
 
 _README = {"timestamp": "timestamp, UTC", "notes": "list of {code, offset, text}"}
 _SPARK = {
@@ -140,7 +155,7 @@ def arrow_schema(table: str) -> pa.Schema:
     return pa.schema(fields, metadata=spark)
 
 
-def arrow_types(columns: Columns) -> list[tuple[str, pa.DataType]]:
+def arrow_types(columns: ColumnList) -> list[tuple[str, pa.DataType]]:
     """Names and Arrow types of columns."""
     import pyarrow as pa
 
@@ -158,7 +173,7 @@ def arrow_types(columns: Columns) -> list[tuple[str, pa.DataType]]:
     return [(name, types[kind]) for name, kind, _ in columns]
 
 
-def spark_schema(columns: Columns) -> dict[str, Any]:
+def spark_schema(columns: ColumnList) -> dict[str, Any]:
     """Columns as Spark's JSON of a StructType."""
 
     def field(name: str, kind: object, comment: str = "") -> dict[str, Any]:
@@ -181,59 +196,38 @@ def spark_schema(columns: Columns) -> dict[str, Any]:
 
 
 class PartWriter:
-    """Rows of one table, and one protocol, to part files below `folder`."""
+    """Row groups of one table, and one protocol, to part files below `folder`."""
 
-    def __init__(self, folder: Folder, table: str, parts: tuple[str, ...], stem: str, jsonl: bool) -> None:
+    def __init__(
+        self, folder: Folder, table: str, parts: tuple[str, ...], stem: str, jsonl: bool = False
+    ) -> None:
         self.files: list[tuple[str, int, int]] = []  # path in the folder, rows, bytes
+        self.schema = arrow_schema(table)
         self._folder = folder
         self._table = table
         self._parts = parts
         self._stem = stem
         self._jsonl = jsonl
-        self._names = [name for name, _, _ in TABLES[table]]
-        self._waiting: list[tuple[Any, ...]] = []
-        self._held = 0
         self._written = 0
         self._rows = 0
         self._path = ""
         self._stream: Any = None
         self._writer: ParquetWriter | None = None
-        self._schema = arrow_schema(table)
 
-    def add(self, row: tuple[Any, ...], size: int) -> None:
-        """Take a row, its values in the table's order; `size` is about its size in bytes."""
-        self._waiting.append(row)
-        self._held += size + 64
-        if self._held >= ROW_GROUP_BYTES or len(self._waiting) >= ROW_GROUP_ROWS:
-            self.flush()
-            if self._written >= PART_BYTES:
-                self._end()
-
-    def flush(self) -> None:
-        """Write what is held as a row group."""
-        rows = len(self._waiting)
-        if not rows:
-            return
+    def write(self, batch: pa.RecordBatch, size: int) -> None:
+        """Write rows, of about so many bytes, as a row group."""
         self._begin()
-        if self._jsonl:
-            self._write_lines()
+        if self._writer is None:
+            self._stream.writelines(json_lines(batch, TABLES[self._table]))
         else:
-            import pyarrow as pa
-
-            arrays = [
-                arrow_array(column, field.type)
-                for column, field in zip(zip(*self._waiting, strict=True), self._schema, strict=True)
-            ]
-            assert self._writer is not None
-            self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-        self._rows += rows
-        self._written += self._held
-        self._held = 0
-        self._waiting = []
+            self._writer.write_batch(batch)
+        self._rows += batch.num_rows
+        self._written += size
+        if self._written >= PART_BYTES:
+            self._end()
 
     def close(self, needed: bool = False) -> None:
         """End the last part; `needed`: there is to be one, be it without rows."""
-        self.flush()
         if needed and not self.files and self._stream is None:
             self._begin()
         self._end()
@@ -253,7 +247,7 @@ class PartWriter:
         if not self._jsonl:
             from pyarrow.parquet import ParquetWriter
 
-            self._writer = ParquetWriter(self._stream, self._schema, compression="zstd")
+            self._writer = ParquetWriter(self._stream, self.schema, compression="zstd")
 
     def _end(self) -> None:
         if self._stream is None:
@@ -267,26 +261,160 @@ class PartWriter:
         self.files.append((self._path, self._rows, size))
         self._rows = self._written = 0
 
-    def _write_lines(self) -> None:
-        kinds = {name: kind for name, kind, _ in TABLES[self._table]}
-        for values in self._waiting:
-            fields = [
-                f"{json.dumps(name)}: {json_value(name, kinds[name], value)}"
-                for name, value in zip(self._names, values, strict=True)
-                if value is not None
-            ]
-            self._stream.write(f"{{{', '.join(fields)}}}\n".encode())
+
+class RecordWriter(PartWriter):
+    """Rows of `messages` or of `quarantine`; `columns` takes them. names: of files, by their numbers."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        table: str,
+        parts: tuple[str, ...],
+        stem: str,
+        jsonl: bool,
+        names: Mapping[int, str],
+    ) -> None:
+        super().__init__(folder, table, parts, stem, jsonl)
+        self.columns = Columns(names, ROW_GROUP_ROWS, ROW_GROUP_BYTES, self._flush)
+
+    def close(self, needed: bool = False) -> None:
+        self._flush()
+        super().close(needed)
+
+    def _flush(self) -> None:
+        columns = self.columns
+        if columns.rows:
+            batch, size = record_batch(columns, self.schema), columns.size
+            columns.begin()
+            self.write(batch, size)
+
+
+class PendingWriter(PartWriter):
+    """Rows of `pending`."""
+
+    def __init__(self, folder: Folder, table: str, parts: tuple[str, ...], stem: str) -> None:
+        super().__init__(folder, table, parts, stem)
+        self._waiting: list[tuple[bytes, bytes]] = []
+        self._held = 0
+
+    def add(self, key: bytes, state: bytes) -> None:
+        """Take a row."""
+        self._waiting.append((key, state))
+        self._held += len(state) + 64
+        if self._held >= ROW_GROUP_BYTES or len(self._waiting) >= ROW_GROUP_ROWS:
+            self._flush()
+
+    def close(self, needed: bool = False) -> None:
+        self._flush()
+        super().close(needed)
+
+    def _flush(self) -> None:
+        if self._waiting:
+            waiting, size = self._waiting, self._held
+            self._waiting, self._held = [], 0
+            self.write(batch_of_rows(waiting, self.schema), size)
+
+
+def json_lines(batch: pa.RecordBatch, columns: ColumnList) -> Iterator[bytes]:
+    """The rows as JSON, a line each, without what is null; a message is JSON already."""
+    names = [(f"{json.dumps(name)}: ", name, kind) for name, kind, _ in columns]
+    values = [
+        (column.cast("int64") if kind == "timestamp" else column).to_pylist()
+        for column, (_, _, kind) in zip(batch.columns, names, strict=True)
+    ]
+    for row in zip(*values, strict=True):
+        fields = [
+            start + json_value(name, kind, value)
+            for (start, name, kind), value in zip(names, row, strict=True)
+            if value is not None
+        ]
+        yield f"{{{', '.join(fields)}}}\n".encode()
 
 
 def json_value(name: str, kind: str, value: Any) -> str:
-    """A column's value as JSON text; a message is JSON already."""
+    """A column's value as JSON text."""
     if name in ("message", "partial"):
-        return str(value, "utf-8")
+        return str(value)
     if kind == "timestamp":
         return f'"{time_text(value)}"'
     if kind == "binary":
         return f'"{value.hex()}"'
     return json.dumps(value)
+
+
+def record_batch(columns: Columns, schema: pa.Schema) -> pa.RecordBatch:
+    """The rows of `columns` for Arrow: what of them the schema names."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    rows = int(columns.rows)
+
+    def numbers(out: BytesWriter, kind: pa.DataType) -> pa.Array:
+        return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(out.getvalue())])
+
+    def texts(of: Texts) -> pa.Array:
+        buffers = [None, pa.py_buffer(of.ends.getvalue()), pa.py_buffer(of.data.getvalue())]
+        return pa.Array.from_buffers(pa.string(), rows, buffers)
+
+    def where(holds: pa.Array, values: pa.Array) -> pa.Array:
+        return compute.if_else(holds, values, pa.scalar(None, values.type))
+
+    def some(values: pa.Array, least: int) -> pa.Array:
+        """Without those below `least`."""
+        return where(compute.greater_equal(values, pa.scalar(least, values.type)), values)
+
+    found: dict[str, pa.Array] = {}
+    # What is the same for all rows of a stream, and the names of files.
+    slots = numbers(columns.stream, pa.int32())
+    sources = zip(*(stream.source() for stream in columns.streams), strict=True)
+    for name, values in zip(OF_STREAMS, sources, strict=True):
+        found[name] = pa.array(values, schema.field(name).type).take(slots)
+    packets = numbers(columns.packet, pa.int64())
+    files = compute.shift_right(packets, pa.scalar(FILE_SHIFT, pa.int64())).dictionary_encode()
+    names = [columns.names[number] for number in files.dictionary.to_pylist()]
+    found["file"] = pa.array(names, pa.string()).take(files.indices)
+    packets = compute.bit_wise_and(packets, pa.scalar(NUMBER_MASK, pa.int64()))
+    found["packet"] = where(found["transport"].is_valid(), packets)
+    # A capture without times has them at nought.
+    times = numbers(columns.time, pa.int64())
+    found["time"] = where(compute.not_equal(times, pa.scalar(0, pa.int64())), times).view(
+        schema.field("time").type
+    )
+    found["offset"] = some(numbers(columns.offset, pa.int64()), 0)
+    found["length"] = some(numbers(columns.length, pa.int64()), 0)
+    words = pa.array(columns.words, pa.string())
+    kinds = some(numbers(columns.kind, pa.int32()), 0)
+    found["protocol"] = words.take(numbers(columns.protocol, pa.int32()))
+    found["kind"] = words.take(kinds)
+    said = kinds.is_valid()
+    found["summary"] = where(said, texts(columns.summary))
+    found["message"] = where(said, texts(columns.message))
+    found["damaged"] = where(said, numbers(columns.damaged, pa.uint8()).cast(pa.bool_()))
+    pairs = texts(columns.pair)
+    found["pair_id"] = where(compute.not_equal(pairs, ""), pairs)
+    found["latency_us"] = some(numbers(columns.latency, pa.int64()), 0)
+
+    def sparse(name: str, values: Mapping[int, Any]) -> pa.Array:
+        kind = schema.field(name).type
+        if not values:
+            return pa.nulls(rows, kind)
+        return arrow_array([values.get(row) for row in range(rows)], kind)
+
+    found["notes"] = sparse("notes", columns.notes)
+    for place, name in enumerate(OF_FAILURES):
+        if name in schema.names:
+            found[name] = sparse(name, {row: each[place] for row, each in columns.failures.items()})
+    return pa.RecordBatch.from_arrays([found[name] for name in schema.names], schema=schema)
+
+
+def batch_of_rows(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
+    """Rows, their values in the schema's order, for Arrow."""
+    import pyarrow as pa
+
+    arrays = [
+        arrow_array(column, field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def arrow_array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:

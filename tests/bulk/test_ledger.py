@@ -110,16 +110,16 @@ def test_a_full_disk_leaves_nothing(
     sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
     left = [at]
-    flush = tables.PartWriter.flush
+    write = tables.PartWriter.write
 
-    def full(writer: tables.PartWriter) -> None:
+    def full(writer: tables.PartWriter, batch: Any, size: int) -> None:
         left[0] -= 1
         if left[0] < 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        flush(writer)
+        write(writer, batch, size)
 
     with monkeypatch.context() as patch:
-        patch.setattr(tables.PartWriter, "flush", full)
+        patch.setattr(tables.PartWriter, "write", full)
         with pytest.raises(OSError, match="No space"):
             run(sources, tmp_path / "out")
     assert not list((tmp_path / "out").rglob("*.parquet"))
