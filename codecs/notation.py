@@ -1028,16 +1028,15 @@ def loads(text: str) -> Json:
     try:
         value: Json = _WHOLE.decode(text)
         return value
-    except (RecursionError, _TwiceError):
+    except json.JSONDecodeError as error:
+        raise JsonTextError(_json_sentence(error.msg), error.lineno, error.colno, error.pos) from None
+    except (RecursionError, _TwiceError, ValueError):
+        # nested deeply; or a name twice, NaN, a number too large: the slower parser knows where
         value, place = _deep_loads(text, 0)
         rest = _skip_space(text, place)
         if rest < len(text):
             raise _json_error(text, rest, "expected the end of the text") from None
         return value
-    except json.JSONDecodeError as error:
-        raise JsonTextError(_json_sentence(error.msg), error.lineno, error.colno, error.pos) from None
-    except ValueError as error:  # an integer of more digits than Python converts, or NaN
-        raise JsonTextError(str(error), 1, 1, 0) from None
 
 
 class _TwiceError(Exception):
