@@ -300,7 +300,8 @@ def _work(job: Job, spark: object, display: Display) -> Report:
         display.step("Cancelling")
         watch.cancel()
         thread.join(30)
-        raise
+        if not found:  # else it was quicker, and is done
+            raise
     finally:
         for each, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
             signal.signal(each, handler)
