@@ -9,7 +9,7 @@ bounds the lengths. Sources: IEEE 802.3, 802.1Q, 802.11; RFC 791, 8200, 9293, 76
 from typing import Final
 
 from librt.strings import read_i16_be, read_i16_le, read_i32_be, read_i32_le
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.captures.pcap import Packet
 
@@ -120,6 +120,7 @@ _TCP_KEY: Final = b"\x06"
 _UDP_KEY: Final = b"\x11"
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Segment:
     """A TCP segment or a UDP datagram.
 
@@ -816,23 +817,19 @@ class Dissector:
 
 
 def _u16_be(data: bytes, at: i64) -> i64:
-    value: int = read_i16_be(data, at)
-    return value & 0xFFFF
+    return i64(read_i16_be(data, at)) & 0xFFFF
 
 
 def _u16_le(data: bytes, at: i64) -> i64:
-    value: int = read_i16_le(data, at)
-    return value & 0xFFFF
+    return i64(read_i16_le(data, at)) & 0xFFFF
 
 
 def _u32_be(data: bytes, at: i64) -> i64:
-    value: int = read_i32_be(data, at)
-    return value & 0xFFFFFFFF
+    return i64(read_i32_be(data, at)) & 0xFFFFFFFF
 
 
 def _u32_le(data: bytes, at: i64) -> i64:
-    value: int = read_i32_le(data, at)
-    return value & 0xFFFFFFFF
+    return i64(read_i32_le(data, at)) & 0xFFFFFFFF
 
 
 # A helper's answer: the next layer in the lower 32 bits, the bytes to pass over above them; negative: none.

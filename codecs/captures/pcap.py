@@ -5,10 +5,10 @@ headers (Kuznetsov's a1b2cd34, the longer one of ss990915, Nokia's) are recognis
 """
 
 import re
-from struct import Struct
 from typing import Final
 
-from mypy_extensions import i64
+from librt.strings import read_i32_be, read_i32_le
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.codes import Note
 
@@ -46,14 +46,12 @@ FILE_HEADER: Final = 24
 BILLION: Final = 1_000_000_000
 MILLION: Final = 1_000_000
 
-_LITTLE: Final = Struct("<IIII")
-_BIG: Final = Struct(">IIII")
-
 # two lengths below 2^18, behind a time
 _LITTLE_LENGTHS: Final = re.compile(rb".{10}[\x00-\x03]\x00..[\x00-\x03]\x00", re.DOTALL)
 _BIG_LENGTHS: Final = re.compile(rb".{8}\x00[\x00-\x03]..\x00[\x00-\x03]", re.DOTALL)
 
 
+@mypyc_attr(acyclic=True)
 class Packet:
     """One captured frame.
 
@@ -252,7 +250,7 @@ class PcapReader(RecordReader):
             position = following
 
     def _records(self, data: bytes, position: i64, packets: list[Packet]) -> i64:
-        unpack = _LITTLE.unpack_from if self._little else _BIG.unpack_from
+        little = self._little
         size: i64 = len(data)
         header: i64 = self._header
         limit: i64 = self._limit
@@ -261,16 +259,19 @@ class PcapReader(RecordReader):
         link_type: i64 = self._link_type
         magic: i64 = self._magic
         nanoseconds = self._nanoseconds
-        old = self._minor < 4
+        minor: i64 = self._minor
         modified = header >= 24
         interface: i64 = 0
         seconds: i64 = self._seconds
         self._need = header
         while position + header <= size:
-            first, fraction, captured, original = unpack(data, position)
-            if old and (self._minor < 3 or captured > original):
+            first = _word(data, position, little)
+            fraction = _word(data, position + 4, little)
+            captured = _word(data, position + 8, little)
+            original = _word(data, position + 12, little)
+            if _exchanged(minor, captured, original):
                 captured, original = original, captured
-            if first == magic and fraction & 0xFF in (2, 4) and (fraction >> 16) in (2, 4):
+            if first == magic and fraction & 0xFF in (2, 4) and fraction >> 16 in (2, 4):
                 # a version where the time's fraction should be: another file begins here
                 self._started = False
                 break
@@ -287,7 +288,7 @@ class PcapReader(RecordReader):
             seconds = first
             number += 1
             if modified:
-                interface = data[position + 16] if self._little else data[position + 19]
+                interface = data[position + 16] if little else data[position + 19]
             packets.append(
                 Packet(
                     number,
@@ -310,24 +311,22 @@ class PcapReader(RecordReader):
             self._need = FILE_HEADER
             return position
         self._little = True
-        magic, version, _, _ = _LITTLE.unpack_from(data, position)
+        magic = _word(data, position, True)
+        minor = _word(data, position + 4, True) >> 16
         if magic not in (MICROSECONDS, NANOSECONDS, MODIFIED, IXIA_HARDWARE, IXIA_SOFTWARE):
             self._little = False
-            magic, version, _, _ = _BIG.unpack_from(data, position)
-            version = version & 0xFFFF
-        else:
-            version = version >> 16
+            magic = _word(data, position, False)
+            minor = _word(data, position + 4, False) & 0xFFFF
         ixia = magic in (IXIA_HARDWARE, IXIA_SOFTWARE)
         length: i64 = FILE_HEADER + 4 if ixia else FILE_HEADER
         if len(data) - position < length:
             self._need = length
             return position
-        unpack = _LITTLE.unpack_from if self._little else _BIG.unpack_from
-        _, _, snap, network = unpack(data, position + 8)
+        snap = _word(data, position + 16, self._little)
         self._magic = magic
-        self._minor = version
+        self._minor = minor
         self._nanoseconds = ixia or magic == NANOSECONDS
-        self._link_type = network & 0xFFFF
+        self._link_type = _word(data, position + 20, self._little) & 0xFFFF
         self._limit = snap if RECORD_LIMIT < snap <= SNAP_LIMIT else RECORD_LIMIT
         self._header = 24 if magic == MODIFIED else 16
         self._settled = False
@@ -390,15 +389,17 @@ class PcapReader(RecordReader):
 
     def _plausible(self, data: bytes, position: i64) -> i64:
         """The captured length of the record at position, -1 if its header cannot be true."""
-        unpack = _LITTLE.unpack_from if self._little else _BIG.unpack_from
-        first, fraction, captured, original = unpack(data, position)
-        if self._minor < 4 and (self._minor < 3 or captured > original):
-            captured, original = original, captured
+        little = self._little
+        fraction = _word(data, position + 4, little)
+        captured = _word(data, position + 8, little)
+        original = _word(data, position + 12, little)
+        if _exchanged(self._minor, captured, original):
+            captured = original
         if captured > self._limit or fraction >= (BILLION if self._nanoseconds else MILLION):
             return -1
-        if first == 0 and captured == 0:
+        if captured == 0 and _word(data, position, little) == 0:
             return -1
-        return int(captured)
+        return captured
 
     def _search(self, data: bytes, position: i64, final: bool) -> i64:
         """Look for records behind damage: position of the first, or of where to look again."""
@@ -434,7 +435,7 @@ class PcapReader(RecordReader):
                 if length <= 0 or not self._near(data, cursor, seconds):
                     fits = False
                     break
-                seconds = _seconds_at(data, cursor, self._little)
+                seconds = _word(data, cursor, self._little)
                 cursor += header + length
                 seen += 1
             if fits and seen < RESYNC_RECORDS:
@@ -448,11 +449,16 @@ class PcapReader(RecordReader):
 
     def _near(self, data: bytes, position: i64, seconds: i64) -> bool:
         """True where a record is near others in time (below 0: none is known) and not above its packet."""
-        unpack = _LITTLE.unpack_from if self._little else _BIG.unpack_from
-        first, _, captured, original = unpack(data, position)
-        near = seconds < 0 or abs(int(first) - int(seconds)) <= RESYNC_SECONDS
-        return bool(near and captured <= original)
+        little = self._little
+        near = seconds < 0 or abs(int(_word(data, position, little)) - int(seconds)) <= RESYNC_SECONDS
+        return near and _word(data, position + 8, little) <= _word(data, position + 12, little)
 
 
-def _seconds_at(data: bytes, position: i64, little: bool) -> i64:
-    return int.from_bytes(data[position : position + 4], "little" if little else "big")
+def _word(data: bytes, at: i64, little: bool) -> i64:
+    """Four bytes as an unsigned number."""
+    return i64(read_i32_le(data, at) if little else read_i32_be(data, at)) & 0xFFFFFFFF
+
+
+def _exchanged(minor: i64, captured: i64, original: i64) -> bool:
+    """Whether the two lengths of a record stand the other way round, as in versions before 2.4."""
+    return minor < 4 and (minor < 3 or captured > original)

@@ -8,7 +8,7 @@ Source: RFC 9293 (sequence numbers section 3.4, RST 3.5.3); RFC 7413 for data on
 from bisect import bisect_right
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.captures.packets import ACK, FIN, RST, SYN, TCP, Segment
 from wirelens.codecs.codes import Note
@@ -138,6 +138,7 @@ class Flow:
         return f"[{text}]:{self.ports[direction]}" if ":" in text else f"{text}:{self.ports[direction]}"
 
 
+@mypyc_attr(acyclic=True)
 class Piece:
     """Some bytes of a stream, in order; for UDP one datagram.
 
@@ -172,6 +173,7 @@ class Piece:
         self.end: str = end
 
 
+@mypyc_attr(acyclic=True)
 class _Held:
     """A segment that waits for earlier bytes."""
 
