@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -9,7 +10,7 @@ import click
 from wirelens.cli import options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Final
 
     from wirelens.cli.inputs import Input, Inputs
@@ -83,7 +84,7 @@ def command(
         selection = Selection(flow, port, where)
     with Output(written, inputs.paths, plain) as output:
         run = Run(inputs, output, protocol, selection, written.verbose)
-        draw(run.records(), output, style, plain)
+        draw(run.batches(), output, style, plain)
     ctx.exit(2 if inputs.failed else 1 if run.undecoded or inputs.damaged else 0)
 
 
@@ -101,9 +102,10 @@ class Run:
         self.undecoded = False
         inputs.before_talk = output.flush
 
-    def records(self) -> Iterator[Record]:
-        """The records of all inputs, each when it is complete."""
+    def batches(self) -> Iterator[list[Record]]:
+        """The records of all inputs, some at a time, each when it is complete."""
         from wirelens.cli.inputs import InputError
+        from wirelens.codecs.record import any_damaged
 
         for item in self.inputs:
             item.progress = not self.output.terminal
@@ -111,15 +113,13 @@ class Run:
                 self.output.live()
                 item.before_read = self.output.flush
             try:
-                for record in self.capture(item) if item.capture else self.plain(item):
-                    if record.damaged:
-                        self.undecoded = True
-                    if self.selection is None or self.selection.holds(record):
-                        yield record
+                for records in self.capture(item) if item.capture else self.plain(item):
+                    self.undecoded = self.undecoded or any_damaged(records)
+                    yield records if self.selection is None else self.selection.of(records)
             except InputError as error:
                 self.inputs.fail(str(error))
 
-    def plain(self, item: Input) -> Iterator[Record]:
+    def plain(self, item: Input) -> Iterator[list[Record]]:
         """The records of an input that is one stream of bytes."""
         from wirelens.codecs.decoder import Decoder
 
@@ -132,11 +132,11 @@ class Run:
                 told = True
                 self.say_protocol(item.name, chunk)
             if item.live:
-                yield from self.finish(item, decoder.feed(chunk))
+                yield self.finish(item, decoder.feed(chunk))
             else:  # one behind: what is known to be the end decodes better
-                yield from self.finish(item, decoder.feed(last))
+                yield self.finish(item, decoder.feed(last))
                 last = chunk
-        yield from self.finish(item, decoder.close(last))
+        yield self.finish(item, decoder.close(last))
         if not start:
             self.output.flush()
             click.echo(f"{item.name}: no bytes in it", err=True)
@@ -158,7 +158,7 @@ class Run:
 
         click.echo(f"{name}: {verdict(detect(data))}", err=True)
 
-    def finish(self, item: Input, records: Sequence[Record]) -> Sequence[Record]:
+    def finish(self, item: Input, records: list[Record]) -> list[Record]:
         """Say where the records come from."""
         if self.inputs.several:
             from wirelens.codecs.record import Origin
@@ -167,19 +167,18 @@ class Run:
                 record.origin = Origin(item.name)
         return records
 
-    def capture(self, item: Input) -> Iterator[Record]:
+    def capture(self, item: Input) -> Iterator[list[Record]]:
         """The records of a capture."""
         from wirelens.cli.packets import Capture
 
         capture = Capture(item, self.protocol, self.selection, self.verbose)
-        for said in capture.messages_of(capture.pieces()):
+        for records in capture.records():
             self.say_verdicts(capture)
-            yield said.record
-        self.say_verdicts(capture)
+            yield records
         if capture.damaged:
             self.undecoded = True
         self.output.flush()
-        capture.say_end()
+        capture.say_end(capture.messages, capture.conversations.foreign)
 
     def say_verdicts(self, capture: Capture) -> None:
         """Say how the protocols of directions were found, as far as this is new."""
@@ -191,13 +190,14 @@ class Run:
         capture.verdicts.clear()
 
 
-def draw(records: Iterator[Record], output: Output, style: str, plain: bool) -> None:
+def draw(batches: Iterator[list[Record]], output: Output, style: str, plain: bool) -> None:
     """Write records in a format."""
+    records = chain.from_iterable(batches)
     if style == "jsonl":
         from wirelens.formatters import json
 
-        for line in json.jsonl(records, plain):
-            output.utf8(line)
+        for lines in json.jsonl(batches, plain):
+            output.utf8(lines)
     elif style == "json":
         from wirelens.formatters import json
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -261,13 +262,14 @@ def conversations(
                 verdict = kept.setdefault(verdict, verdict)
             rows[number].settle(direction, verdict)
         capture.verdicts.clear()
-        for one in capture.known(said):
-            rows[one.flow.number].add(one)
+        for one in said:
+            if one.record.codec is not None:
+                rows[one.flow.number].add(one)
 
     def end(row: Row) -> None:
         listed[row.flow.number] = Listed(pack(row, item), row.known, row.undecoded)
 
-    for piece in capture.pieces():
+    for piece in chain.from_iterable(capture.pieces()):
         number = piece.flow.number
         row = rows.get(number)
         if row is None:
@@ -284,9 +286,7 @@ def conversations(
     count(capture.conversations.close())
     for row in rows.values():
         end(row)
-    capture.foreign = 0
-    capture.messages = len(listed)
-    capture.say_end()
+    capture.say_end(len(listed), 0)
     return [listed[number] for number in sorted(listed)], capture.damaged
 
 

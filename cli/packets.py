@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wirelens.cli.inputs import STDIN
 from wirelens.codecs.captures.reader import Reader
-from wirelens.codecs.conversations import Conversations
+from wirelens.codecs.conversations import Conversations, known
 from wirelens.formatters.layout import clean, count
 
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 
     from wirelens.cli.inputs import Input
     from wirelens.cli.select import Selection
+    from wirelens.codecs import Record
     from wirelens.codecs.captures import Piece
     from wirelens.codecs.conversations import Said, Verdict
 
 LARGE: Final = 1 << 25  # bytes of a file that takes long enough for a progress bar
+PORTION: Final = 64  # pieces of streams that are decoded before what they gave is written
 NOTES_SAID: Final = 8  # notes on a capture file that are said
 UNREAD: Final = {
     "encrypted": "encrypted",
@@ -30,7 +33,7 @@ UNREAD: Final = {
 
 
 class Capture:
-    """Reads one capture; counts what is not shown.
+    """Reads one capture; `messages` counts what is shown.
 
     With `why` the verdicts on directions are collected in `verdicts`, for the caller to take out.
     """
@@ -41,49 +44,47 @@ class Capture:
         self.item = item
         self.reader = Reader()
         self.verdicts: dict[tuple[int, int], Verdict] = {}
-        self.conversations = Conversations(protocol, self.verdicts if why else None)
+        self.conversations = Conversations(
+            protocol, self.verdicts if why else None, file="" if item.name == STDIN else item.name
+        )
         self.selection = selection if selection is not None and selection.of_flows else None
         self.messages = 0
-        self.foreign = 0  # bytes of other protocols
-        self.foreign_flows: set[int] = set()
 
-    def pieces(self) -> Iterator[Piece]:
-        """The pieces of all streams that are wanted."""
+    def pieces(self) -> Iterator[list[Piece]]:
+        """The pieces of all streams that are wanted, in portions."""
         wanted = self.selection
+        for pieces in self._all_pieces():
+            if wanted is not None:
+                pieces = [piece for piece in pieces if wanted.takes(piece.flow)]
+            for at in range(0, len(pieces), PORTION):
+                yield pieces[at : at + PORTION]
+
+    def _all_pieces(self) -> Iterator[list[Piece]]:
         for chunk in progress(self.item):
-            for pieces in self.reader.steps(chunk):
-                for piece in pieces:
-                    if wanted is None or wanted.takes(piece.flow):
-                        yield piece
-        for piece in self.reader.close():
-            if wanted is None or wanted.takes(piece.flow):
-                yield piece
+            yield from self.reader.steps(chunk)
+        yield self.reader.close()
 
-    def messages_of(self, pieces: Iterator[Piece]) -> Iterator[Said]:
+    def records(self) -> Iterator[list[Record]]:
         """The messages, each when it is complete; bytes of other protocols are only counted."""
-        for piece in pieces:
-            yield from self.known(self.conversations.feed(piece))
-        yield from self.known(self.conversations.close())
+        for pieces in self.pieces():
+            yield self._known(self.conversations.feed_all(pieces))
+        yield self._known(self.conversations.close())
 
-    def known(self, said: list[Said]) -> Iterator[Said]:
-        for one in said:
-            record = one.record
-            if record.codec is None:
-                self.foreign += record.length
-                self.foreign_flows.add(one.flow.number)
-                continue
-            self.messages += 1
-            if record.origin is not None and self.item.name != "-":
-                record.origin.file = self.item.name
-            yield one
+    def _known(self, said: list[Said]) -> list[Record]:
+        records = known(said)
+        self.messages += len(records)
+        return records
 
     @property
     def damaged(self) -> bool:
         """True where the file itself is cut or damaged."""
         return bool(self.reader.damage) or bool(self.item.notes)
 
-    def say_end(self) -> None:
-        """Say on standard error what the result does not show."""
+    def say_end(self, shown: int, foreign: int) -> None:
+        """Say on standard error what the result does not show.
+
+        `shown`: how many messages or flows it does; `foreign`: bytes of other protocols that it does not.
+        """
         name = self.item.name
         damage = self.reader.damage
         for note in damage[:NOTES_SAID]:
@@ -92,16 +93,16 @@ class Capture:
             click.echo(f"{name}: {count(len(damage) - NOTES_SAID, 'more note')} like these", err=True)
         for way, note in self.conversations.unsaid[:NOTES_SAID]:
             click.echo(f"{name}: {way}: {clean(note.text)} ({note.code})", err=True)
-        if self.foreign:
-            flows = count(len(self.foreign_flows), "flow")
-            click.echo(f"{name}: {flows} with {count(self.foreign, 'byte')} of other protocols", err=True)
+        if foreign:
+            flows = count(self.conversations.foreign_flows, "flow")
+            click.echo(f"{name}: {flows} with {count(foreign, 'byte')} of other protocols", err=True)
         if self.reader.missing:
             missing = count(self.reader.missing, "byte")
             click.echo(f"{name}: {missing} of its streams not captured", err=True)
         unread = unread_packets(self.reader.ignored)
         if unread:
             click.echo(f"{name}: not read: {unread}", err=True)
-        if not self.messages and not self.foreign:
+        if not shown and not foreign:
             packets = count(self.reader.packets, "packet")
             click.echo(f"{name}: {packets}, none with bytes of TCP or UDP that are wanted", err=True)
 

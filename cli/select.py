@@ -73,6 +73,6 @@ class Selection:
             return False
         return self.port is None or self.port in flow.ports
 
-    def holds(self, record: Record) -> bool:
-        """True for a record that every --where holds of."""
-        return all(condition.holds(record) for condition in self.conditions)
+    def of(self, records: list[Record]) -> list[Record]:
+        """Those of which every --where holds."""
+        return [record for record in records if all(one.holds(record) for one in self.conditions)]

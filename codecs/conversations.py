@@ -142,6 +142,7 @@ class _Side:
         self.requests: _Open | None = None
         self.text = ""
         self.ended = False
+        self.foreign = False  # whether bytes of no known protocol came
 
     @property
     def named(self) -> bool:
@@ -161,8 +162,10 @@ class Conversations:
     """Decodes all flows of a capture.
 
     `protocol` None finds each flow's. `verdicts`, where given, gets the verdict on each direction under
-    (flow number, direction) when it is found. Without `sources` the records get no `source`. `unsaid` has the
-    first notes on flows of known protocols that no record has, each behind its direction as text.
+    (flow number, direction) when it is found. Without `sources` the records get no `source`; `file` is the
+    file's name in it. `foreign` counts bytes of no known protocol, `foreign_flows` the flows that have such.
+    `unsaid` has the first notes on flows of known protocols that no record has, each behind its direction as
+    text.
     """
 
     def __init__(
@@ -170,10 +173,14 @@ class Conversations:
         protocol: str | None = None,
         verdicts: dict[tuple[int, int], Verdict] | None = None,
         sources: bool = True,
+        file: str = "",
     ) -> None:
         self.protocol: Final = protocol
         self.verdicts: Final = verdicts
         self.sources: Final = sources
+        self.file: Final = file
+        self.foreign = 0
+        self.foreign_flows = 0
         self.unsaid: list[tuple[str, Note]] = []
         self._sides: dict[tuple[int, int], _Side] = {}
         self._undecided: dict[tuple[int, int], _Side] = {}  # those with bytes waiting, oldest first
@@ -184,6 +191,17 @@ class Conversations:
     def feed(self, piece: Piece) -> list[Said]:
         """The messages that a piece completes."""
         said: list[Said] = []
+        self._feed(piece, said)
+        return said
+
+    def feed_all(self, pieces: list[Piece]) -> list[Said]:
+        """The messages that pieces complete."""
+        said: list[Said] = []
+        for piece in pieces:
+            self._feed(piece, said)
+        return said
+
+    def _feed(self, piece: Piece, said: list[Said]) -> None:
         flow = piece.flow
         direction = piece.direction
         key = (flow.number, direction)
@@ -201,7 +219,6 @@ class Conversations:
             self._relieve(said)
         if piece.end:
             self._end(key, side, said)
-        return said
 
     def close(self) -> list[Said]:
         """End every flow that has not ended: the messages left."""
@@ -375,7 +392,9 @@ class Conversations:
         pair = ""
         latency: int | None = None
         root = record.root
-        if root is not None and record.codec is not None:
+        if record.codec is None:
+            self._count_foreign(side, record)
+        elif root is not None:
             exchange = record.codec.exchange(root)
             if exchange.role == "request":
                 pair = self._ask(side, exchange.key, time_us)
@@ -387,8 +406,16 @@ class Conversations:
                         latency = int(time_us - request.time_us)
         if self.sources:
             after: i64 = -1 if latency is None else latency
-            record.origin = Origin("", self._text(side), time_us, packets, pair, after)
+            record.origin = Origin(self.file, self._text(side), time_us, packets, pair, after)
         return Said(side.flow, side.direction, record, int(time_us), packets, pair, latency)
+
+    def _count_foreign(self, side: _Side, record: Record) -> None:
+        self.foreign += record.length
+        if not side.foreign:
+            side.foreign = True
+            other = self._sides.get((side.flow.number, 1 - side.direction))
+            if other is None or not other.foreign:
+                self.foreign_flows += 1
 
     def _text(self, side: _Side) -> str:
         if not side.text:
@@ -410,6 +437,11 @@ class Conversations:
         """The open request of the other direction that a reply belongs to; it is no longer open."""
         other = self._sides.get((side.flow.number, 1 - side.direction))
         return None if other is None or other.requests is None else other.requests.take(key)
+
+
+def known(said: list[Said]) -> list[Record]:
+    """The records of known protocols."""
+    return [one.record for one in said if one.record.codec is not None]
 
 
 def _verdict(found: Detection, flow: Flow) -> Verdict:

@@ -11,6 +11,7 @@ from wirelens.codecs.cursor import DecodeError
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.notation import (
     LAST_MICROSECOND,
+    Writer,
     end_writing,
     fault_json,
     loads,
@@ -49,7 +50,7 @@ class Origin:
         pair: str = "",
         latency_us: i64 = -1,
     ) -> None:
-        self.file = file
+        self.file: Final = file
         self.flow: Final = flow
         self.time_us: Final[i64] = time_us
         self.packets: Final = packets
@@ -178,6 +179,11 @@ class Record:
     def json_bytes(self, plain: bool = False) -> bytes:
         """The record in the notation, on one line, in UTF-8; with `plain` in the reading form."""
         writer = start_writing(plain)
+        self.write(writer)
+        return end_writing(writer)
+
+    def write(self, writer: Writer) -> None:
+        """Write the record in the notation, on one line."""
         out = writer.out
         out.write(_UNKNOWN_OPENING if self.codec is None else self.codec.json_opening)
         write_int(out, self.offset)
@@ -208,7 +214,6 @@ class Record:
                 out.write(fault_json(note.code, note.offset, note.text))
             out.write(b"]")
         out.write(b"}")
-        return end_writing(writer)
 
     def json_text(self, plain: bool = False) -> str:
         """The record in the notation, as text on one line."""
@@ -227,6 +232,20 @@ class Record:
         from wirelens.codecs.encoder import record_from_json
 
         return record_from_json(obj)
+
+
+def json_lines(records: list[Record], plain: bool = False) -> bytes:
+    """Records in the notation, each on a line of its own, in UTF-8."""
+    writer = start_writing(plain)
+    for record in records:
+        record.write(writer)
+        writer.out.append(0x0A)
+    return end_writing(writer)
+
+
+def any_damaged(records: list[Record]) -> bool:
+    """True where something in one of the records did not decode."""
+    return any(record.damaged for record in records)
 
 
 def _rank(note: Note) -> int:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from wirelens.codecs import Record
 
+LINES: Final = 64  # that are written at a time
 DEEPEST: Final = 64  # levels of indentation
 LINE: Final = 100  # characters of an object or array that stays on one line
 STEP: Final = "  "
@@ -18,10 +19,13 @@ STEP: Final = "  "
 _TOKEN: Final = re.compile(r'[\[{]|[\]}]|, |"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
-def jsonl(records: Iterable[Record], plain: bool = False) -> Iterator[bytes]:
-    """One record a line, in UTF-8."""
-    for record in records:
-        yield record.json_bytes(plain) + b"\n"
+def jsonl(batches: Iterable[list[Record]], plain: bool = False) -> Iterator[bytes]:
+    """Lines of one record each, in UTF-8, some at a time."""
+    from wirelens.codecs.record import json_lines
+
+    for records in batches:
+        for at in range(0, len(records), LINES):
+            yield json_lines(records[at : at + LINES], plain)
 
 
 def json(records: Iterable[Record], plain: bool = False) -> Iterator[str]:
