@@ -1,6 +1,5 @@
 """What the protocols that carry Hessian share: its dialect's name, Java types, bodies that are JSON."""
 
-import re
 from typing import Final
 
 from mypy_extensions import i64
@@ -37,8 +36,8 @@ _PRIMITIVES: Final[dict[str, str]] = {
     "S": "short",
     "V": "void",
 }
+_TYPE_LETTERS: Final = tuple([ord(letter) for letter in _PRIMITIVES])
 _LETTERS: Final[dict[str, str]] = {name: letter for letter, name in _PRIMITIVES.items()}
-_ONE_TYPE: Final = re.compile(r"\[*(?:[BCDFIJSVZ]|L[^;]+;)")
 
 
 def dialect_named(value: Json, usual: int, path: str) -> int:
@@ -59,15 +58,43 @@ def descriptor_types(descriptor: str, limit: int = 1 << 30) -> list[str] | None:
 
     The first `limit` of them; None where it is no descriptor.
     """
+    data = descriptor.encode("utf-8", "surrogatepass")
     types: list[str] = []
-    at = 0
-    while at < len(descriptor) and len(types) < limit:
-        match = _ONE_TYPE.match(descriptor, at)
-        if match is None:
+    at: i64 = 0
+    while at < len(data) and len(types) < limit:
+        behind = _type_end(data, at, len(data))
+        if behind < 0:
             return None
-        types.append(java_type(match[0]))
-        at = match.end()
+        types.append(java_type(data[at:behind].decode("utf-8", "surrogatepass")))
+        at = behind
     return types
+
+
+def descriptor_count(data: bytes, at: i64, end: i64) -> i64:
+    """How many types the JVM parameter descriptor data[at:end] has; -1 where it is no descriptor."""
+    count: i64 = 0
+    while at < end:
+        at = _type_end(data, at, end)
+        if at < 0:
+            return -1
+        count += 1
+    return count
+
+
+def _type_end(data: bytes, at: i64, end: i64) -> i64:
+    """The position behind the type of a descriptor that starts at `at`; -1 where none does."""
+    while at < end and data[at] == 0x5B:  # [
+        at += 1
+    if at == end:
+        return -1
+    letter: i64 = data[at]
+    at += 1
+    if letter != 0x4C:  # L
+        return at if letter in _TYPE_LETTERS else -1
+    name = at
+    while at < end and data[at] != 0x3B:  # ;
+        at += 1
+    return at + 1 if name < at < end else -1
 
 
 def java_type(name: str) -> str:

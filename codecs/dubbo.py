@@ -16,7 +16,7 @@ import re
 from typing import Final
 
 from librt.strings import BytesWriter, write_i32_be, write_i64_be
-from mypy_extensions import i32, i64
+from mypy_extensions import i32, i64, mypyc_attr
 
 from wirelens.codecs import carried
 from wirelens.codecs import tape as t
@@ -139,6 +139,7 @@ _ERROR_VALUE: Final[i64] = field("error")
 _EVENT_VALUE: Final[i64] = field("event")
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 class _Body:
     """Reads one body from the cursor up to its end onto the tape, in one dialect."""
 
@@ -199,14 +200,11 @@ class _Body:
                 tape.leaf(t.head(t.INT, _ARGUMENT_COUNT, _COUNT_FORM) | t.HIDDEN, start, cursor.pos, count)
         if count < 0:
             node = self._text(_PARAMETER_TYPES, "the descriptor of the parameters")
-            types: list[str] | None = None
             if self.counted:
-                text = Node(tape, node, cursor.buffer).text
-                types = None if text is None else carried.descriptor_types(text)
-            if types is None:
+                count = self._parameters(node)
+            if count < 0:
                 self._to_the_end(body)
                 return
-            count = len(types)
         arguments = tape.open(_ARGUMENTS, cursor.pos, 0)
         self.values.read(count)
         tape.close(arguments, cursor.pos)
@@ -220,6 +218,17 @@ class _Body:
         if kind != t.MAP and kind != t.NULL:
             self.clean = False
             tape.note("bad-value", start, "the attachments are no map", cursor.buffer)
+
+    def _parameters(self, node: i64) -> i64:
+        """How many parameters a descriptor has; -1 where it is none."""
+        tape = self.tape
+        if tape.head(node) & t.SIMPLE:
+            return carried.descriptor_count(self.cursor.data, tape.number(node), tape.end(node))
+        text = Node(tape, node, self.cursor.buffer).text
+        if text is None:
+            return -1
+        data = text.encode("utf-8", "surrogatepass")
+        return carried.descriptor_count(data, 0, len(data))
 
     def _to_the_end(self, body: i64) -> None:
         """Arguments of unknown number: all values, but a map in the last place is the attachments."""
@@ -557,10 +566,22 @@ class Dubbo(Codec):
 
     def exchange(self, root: Node) -> Exchange:
         """A two-way request, a heartbeat too, is answered under its id."""
-        key = str(number_in(root, "id"))
-        if number_in(root, "type") == 0:
+        key = str(_header_number(root, _ID))
+        if _header_number(root, _TYPE) == 0:
             return Exchange("reply", key)
-        return Exchange("request", key) if number_in(root, "two_way") else Exchange("")
+        return Exchange("request", key) if _header_number(root, _TWO_WAY) else Exchange("")
+
+
+def _header_number(root: Node, member: i64) -> i64:
+    """The number of the header's member with that head; 0 where there is none."""
+    tape = root.tape
+    index = root.index + 1
+    end = tape.next(root.index)
+    while index < end:
+        if tape.head(index) == member:
+            return tape.number(index)
+        index = tape.next(index)
+    return 0
 
 
 # What a message has that does not say it.
