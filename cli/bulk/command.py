@@ -268,17 +268,19 @@ def _work(job: Job, spark: object, display: Display) -> Report:
     from wirelens.cli.bulk.progress import Watch
 
     session = cast(SparkSession, spark)
-    tag = f"wirelens-{job.run.name}"
-    watch = Watch(session, tag)
+    watch = Watch(session, f"wirelens-{job.run.name}")
     found: list[Report] = []
     failed: list[BaseException] = []
+    done = threading.Event()
 
     def work() -> None:
         try:
-            session.addTag(tag)
+            watch.tag()
             found.append(job.work(session, watch))
         except BaseException as error:
             failed.append(error)
+        finally:
+            done.set()
 
     def interrupt(_signal: int, _frame: object) -> None:
         raise KeyboardInterrupt
@@ -292,14 +294,14 @@ def _work(job: Job, spark: object, display: Display) -> Report:
     before = [signal.signal(each, interrupt) for each in (signal.SIGINT, signal.SIGTERM)]
     thread.start()
     try:
-        while thread.is_alive():
-            thread.join(0.5)
+        # not by joining the thread: where that is interrupted, Python 3.11 takes the thread for ended
+        while not done.wait(0.5):
             messages = watch.messages.value if watch.messages is not None else None
             display.update(watch.look(), messages, watch.errors.value if watch.errors is not None else None)
     except KeyboardInterrupt:
         display.step("Cancelling")
         watch.cancel()
-        thread.join(30)
+        done.wait(30)
         if not found:  # else it was quicker, and is done
             raise
     finally:

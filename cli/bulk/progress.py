@@ -66,9 +66,19 @@ class Watch:
         shares = [done / tasks if tasks else 1.0 for tasks, done, _ in stages[:2]] + [0.0, 0.0]
         return Look(shares[0], shares[1], sum(failed for _, _, failed in stages))
 
+    def tag(self) -> None:
+        """Take what this thread starts from now on for the run's."""
+        if self._remote:
+            self._spark.addTag(self._tag)
+        else:  # a session's tags are known to the thread that set them, and to no other
+            self._spark.sparkContext.addJobTag(self._tag)
+
     def cancel(self) -> None:
-        """Stop the run's jobs."""
-        self._spark.interruptTag(self._tag)
+        """Stop the run's jobs, from any thread."""
+        if self._remote:
+            self._spark.interruptTag(self._tag)
+        else:
+            self._spark.sparkContext.cancelJobsWithTag(self._tag)
 
     def _told(
         self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool
