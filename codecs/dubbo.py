@@ -487,30 +487,30 @@ class Dubbo(Codec):
 
     def kind(self, root: Node) -> str:
         """ "request", "oneway", "response", "heartbeat" (an event that says null) or "event"."""
-        event = root.member("event")
-        if event is not None and event.number:
+        if _header_number(root, _EVENT):
             body = root.member("body")
             said = None if body is None else body.member("event")
             json = None if body is None or said is not None else body.member("json")
             if json is not None:
                 return "heartbeat" if carried.json_lines(json.raw) == [None] else "event"
             return "heartbeat" if said is not None and said.kind == t.NULL else "event"
-        if number_in(root, "type") == 0:
+        if _header_number(root, _TYPE) == 0:
             return "response"
-        return "request" if number_in(root, "two_way") else "oneway"
+        return "request" if _header_number(root, _TWO_WAY) else "oneway"
 
     def summary(self, root: Node) -> str:
         """`dubbo req #4711 com.x.OrderService.create(Order, long) v1.0`, `dubbo resp #4711 ok Order`."""
         kind = self.kind(root)
-        request = number_in(root, "type") == 1
-        said = f"dubbo {'req' if request else 'resp'} #{number_in(root, 'id')}"
+        request = _header_number(root, _TYPE) == 1
+        word = "req" if request else "resp"
+        said = f"dubbo {word} #{_header_number(root, _ID)}"
         body = root.member("body")
         status = root.member("status")
         if body is None or body.kind != t.STRUCT:
             return said
         if kind in ("heartbeat", "event"):
             value = body.member("event")
-            said = f"dubbo {kind} {'req' if request else 'resp'} #{number_in(root, 'id')}"
+            said = f"dubbo {kind} {word} #{_header_number(root, _ID)}"
             if kind == "event" and value is not None:
                 meaning = _event_meaning(value)
                 said += f" {value.shown}" + (f" ({meaning})" if meaning else "")
