@@ -15,6 +15,7 @@ from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wirelens.cli.bulk import plain_json
+from wirelens.cli.bulk.beside import PacketFiles
 from wirelens.cli.bulk.chunks import (
     CHUNK,
     FILE,
@@ -76,6 +77,7 @@ class Config(NamedTuple):
     place: str  # the folder that is written to
     run: str  # the run's folder, relative to it
     side: str  # where left-over fragments lie
+    beside: str  # where packets lie; "" in the rows themselves
     buckets: int
     protocol: str  # "" detects
     jsonl: bool
@@ -162,6 +164,7 @@ class Bucket:
         self.began = process_time()
         self.account = Account()
         self.tables = Tables(config, bucket, names)
+        self.packets = PacketFiles(config.beside)
         self.maker = RowMaker(config.quarantine, self.account, self.tables.columns)
 
     def run(self, rows: Iterable[Row], late: list[Late]) -> None:
@@ -178,7 +181,7 @@ class Bucket:
                 first = next(whole)
                 state = first.data if first.time == STATE_TIME else b""
                 rest = whole if state else chain((first,), whole)
-                chunks = ((row.time, row.packet, unbundle(flow_key(key), row.data)) for row in rest)
+                chunks = ((row.time, row.packet, unbundle(flow_key(key), self._data(row))) for row in rest)
                 more = sorted(waiting.pop(key, ()), key=_first)
                 self._flow(key, state, heapq.merge(chunks, more, key=_first) if more else chunks)
             elif kind == FILE:
@@ -188,6 +191,10 @@ class Bucket:
                 self.account.ranges.extend(json.loads(row.data) for row in group)
         for key, more in waiting.items():
             self._flow(key, b"", sorted(more, key=_first))
+
+    def _data(self, row: Row) -> bytes:
+        """The packets of a row."""
+        return self.packets.get(row.data) if self.config.beside else row.data
 
     def _flow(self, key: bytes, state: bytes, chunks: Iterable[tuple[int, int, Run]]) -> None:
         """All connections of one pair of endpoints, from where an earlier run left them."""
@@ -216,6 +223,7 @@ class Bucket:
     def result(self, left: list[FragmentRow]) -> dict[str, Any]:
         """The account as plain values. The first bucket tells which fragments are kept for the next run."""
         account = self.account
+        self.packets.close()
         parts = self.tables.close()
         return {
             "bucket": self.bucket,

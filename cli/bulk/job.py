@@ -7,10 +7,13 @@ them up, and either everything becomes the folder's or nothing does (see ledger.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from wirelens.cli.bulk import chunks, decoding, plain_json
@@ -215,16 +218,19 @@ class Job:
         def finish(moves: dict[str, str]) -> dict[str, str]:
             return self._variants(spark, moves) if self.order.document == "variant" else moves
 
-        return self.convert(convert, finish, _parallel(spark))
+        with _shared_folder(spark) as beside:
+            return self.convert(convert, finish, _parallel(spark), beside)
 
     def convert(
         self,
         convert: Callable[[str, Config], list[bytes]],
         finish: Callable[[dict[str, str]], dict[str, str]],
         parallel: int,
+        beside: str = "",
     ) -> Report:
         """As `work`. `convert` makes accounts of what the plan at a place says, with `parallel` tasks.
 
+        Packets go from task to task in files of the folder `beside`, if one is given, and else in the rows.
         `finish` may change what is moved where in the end.
         """
         started = time.monotonic()
@@ -252,6 +258,7 @@ class Job:
             folder.place,
             self.run.path,
             side_place(place),
+            beside,
             buckets,
             self.order.protocol,
             self.order.jsonl,
@@ -553,12 +560,27 @@ def _packets(spark: SparkSession, plan: str, config: Config) -> DataFrame:
     spark.dataSource.register(WirelensDataSource)
     reader = spark.read.format("wirelens").option("plan", plan).option("side", config.side)
     reader = reader.option("buckets", str(config.buckets)).option("final", str(int(config.final)))
-    rows = reader.option("separate", str(int(config.separate))).load()
+    reader = reader.option("separate", str(int(config.separate)))
+    rows = reader.option("beside", config.beside).load()
     if hasattr(rows, "repartitionById"):
         rows = rows.repartitionById(config.buckets, "bucket")
     else:
         rows = rows.repartition(config.buckets, "bucket")
     return rows.sortWithinPartitions(*chunks.SORT)
+
+
+@contextmanager
+def _shared_folder(spark: SparkSession) -> Iterator[str]:
+    """A folder on this machine's disk, where Spark has its own; "" where tasks run on other machines."""
+    from wirelens.cli.bulk.progress import is_remote
+
+    if is_remote(spark) or (spark.sparkContext.master or "").partition("[")[0] != "local":
+        yield ""
+        return
+    places = os.environ.get("SPARK_LOCAL_DIRS") or spark.sparkContext.getConf().get("spark.local.dir", "")
+    place = places.partition(",")[0] if places else None
+    with TemporaryDirectory(prefix="wirelens-", dir=place, ignore_cleanup_errors=True) as folder:
+        yield folder
 
 
 def _parallel(spark: SparkSession) -> int:

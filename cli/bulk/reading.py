@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from wirelens.cli.bulk import plain_json
+from wirelens.cli.bulk.beside import PacketWriter
 from wirelens.cli.bulk.chunks import (
     CHUNK,
     CHUNK_BYTES,
@@ -46,10 +47,11 @@ def marks(buckets: int) -> list[Row]:
 
 
 def read_ranges(
-    ranges: Sequence[Range], buckets: int, side: str, final: bool, separate: bool
+    ranges: Sequence[Range], buckets: int, side: str, final: bool, separate: bool, beside: str = ""
 ) -> Iterator[list[Row]]:
     """The rows of each range, in batches. IP fragments that an end leaves over go to the place `side`.
 
+    Packets go to files in the folder `beside`, if one is given, and the rows only say where (see beside.py).
     Unless `final`, a packet that is cut off at the end of a file is left for the next run. With `separate`
     no stream goes on in another file.
 
@@ -58,7 +60,7 @@ def read_ranges(
     """
     rows: list[Row] = []
     size = 0
-    for row in _rows(ranges, buckets, side, final, separate):
+    for row in _rows(ranges, buckets, side, final, separate, beside):
         rows.append(row)
         size += len(row.data)
         if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
@@ -68,7 +70,9 @@ def read_ranges(
         yield rows
 
 
-def _rows(ranges: Sequence[Range], buckets: int, side: str, final: bool, separate: bool) -> Iterator[Row]:
+def _rows(
+    ranges: Sequence[Range], buckets: int, side: str, final: bool, separate: bool, beside: str
+) -> Iterator[Row]:
     readers = Readers()
     for each in ranges:
         if each.kind == "pending":
@@ -79,19 +83,22 @@ def _rows(ranges: Sequence[Range], buckets: int, side: str, final: bool, separat
             what = json.dumps(each).encode()
             yield Row(bucket_of(key, buckets), FILE, key, 0, each.file << FILE_SHIFT, what)
         else:
-            yield from _read_capture(readers, each, buckets, side, final, separate)
+            yield from _read_capture(readers, each, buckets, side, final, separate, beside)
 
 
 def _read_capture(
-    readers: Readers, each: Range, buckets: int, side: str, final: bool, separate: bool
+    readers: Readers, each: Range, buckets: int, side: str, final: bool, separate: bool, beside: str
 ) -> Iterator[Row]:
     """The rows of a capture's range, and one that says what was read."""
     reader = range_reader(each.state, each.offset)
     bundler = Bundler(CHUNK_BYTES, TASK_BYTES, each.time, each.file << FILE_SHIFT)
     broken: list[Fault] = []
+    writer = PacketWriter(beside, each.place) if beside else None
 
     def row(bundle: Bundle) -> Row:
         key, time, packet, data = bundle
+        if writer is not None:
+            data = writer.put(data)
         key = row_key(key, each.file, separate)
         return Row(bucket_of(key, buckets), CHUNK, key, time, packet, data)
 
@@ -107,6 +114,8 @@ def _read_capture(
     for packets in batches():
         yield from map(row, bundler.feed(packets))
     yield from map(row, bundler.flush())
+    if writer is not None:
+        writer.close()
     dissector = bundler.dissector
     waiting = dissector.state()
     if waiting:

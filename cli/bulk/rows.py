@@ -422,18 +422,20 @@ class RowMaker:
             account.counts(int(origin.packet >> FILE_SHIFT))[ERRORS] += 1
             account.error(error.code)
             return
+        root = record.root
         assert tape is not None
+        assert root is not None
         name = codec.name
         columns_of = self._messages.get(name)
         if columns_of is None:
             columns_of = self._messages[name] = self._columns("messages", name)
         origin = self._count(stream, record, DECODED)
         columns_of.place(stream, origin.packet, origin.time, record.offset, record.length)
-        summary = clean(record.summary)
+        summary = clean(codec.summary(root))
         said_in_short = summary.encode()
         message = tree_json(tape)
         damaged = record.damaged
-        columns_of.said(name, clean(record.kind), said_in_short, message, damaged)
+        columns_of.said(name, clean(codec.kind(root)), said_in_short, message, damaged)
         pair = b""
         latency: int | None = None
         if said is not None and said.pair:

@@ -35,6 +35,9 @@ STATIC = {
     "spark.log.level": "ERROR",
     "spark.driver.memory": "2g",
     "spark.task.maxFailures": str(TASK_TRIES),
+    # Row groups come and go: the C library keeps their memory, rather than have it cleared again each time.
+    "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(1 << 28),
+    "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(1 << 28),
 }
 
 LOG4J = """\
@@ -110,6 +113,8 @@ def start(
         settings |= STATIC
         builder = builder.master(local_master(master or "local[*]"))
         if master.startswith("local") or not master:
+            options = wanted.get("spark.driver.extraJavaOptions", "")
+            wanted["spark.driver.extraJavaOptions"] = f"{java_options(options)} {options}".strip()
             settings["spark.driver.bindAddress"] = "127.0.0.1"
             settings["spark.driver.host"] = "127.0.0.1"
     settings |= wanted
@@ -120,6 +125,17 @@ def start(
     if submitted() and not spark.conf.get("spark.log.level", ""):
         spark.sparkContext.setLogLevel(STATIC["spark.log.level"])
     return spark
+
+
+def java_options(said: str) -> str:
+    """What a local Spark's JVM gets besides the options that are `said`, for it moves rows and little else.
+
+    Its first compiler alone, as the second takes more time than its code saves; and of the collectors that
+    which has the least to do, unless one is chosen: Java takes no second choice.
+    """
+    elsewhere = [os.environ.get(name, "") for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")]
+    chosen = any("GC" in options for options in (said, *elsewhere))
+    return "-XX:TieredStopAtLevel=1" if chosen else "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
 
 
 def check_python(path: str) -> None:

@@ -65,6 +65,7 @@ class PacketSource(DataSourceReader):
         self.buckets = int(options["buckets"])
         self.final = options["final"] == "1"
         self.separate = options["separate"] == "1"
+        self.beside = options["beside"]
 
     def partitions(self) -> list[InputPartition]:
         tasks = plain_json.loads(Folder(self.plan).read())
@@ -75,7 +76,7 @@ class PacketSource(DataSourceReader):
         if partition.first:
             yield row_batch(marks(self.buckets))
         ranges = [load_range(each) for each in partition.ranges]
-        for rows in read_ranges(ranges, self.buckets, self.side, self.final, self.separate):
+        for rows in read_ranges(ranges, self.buckets, self.side, self.final, self.separate, self.beside):
             yield row_batch(rows)
 
 

@@ -386,10 +386,12 @@ def record_batch(columns: Columns, schema: pa.Schema) -> pa.RecordBatch:
     kinds = some(numbers(columns.kind, pa.int32()), 0)
     found["protocol"] = words.take(numbers(columns.protocol, pa.int32()))
     found["kind"] = words.take(kinds)
-    said = kinds.is_valid()
-    found["summary"] = where(said, texts(columns.summary))
-    found["message"] = where(said, texts(columns.message))
-    found["damaged"] = where(said, numbers(columns.damaged, pa.uint8()).cast(pa.bool_()))
+    found["summary"] = texts(columns.summary)
+    found["message"] = texts(columns.message)
+    found["damaged"] = numbers(columns.damaged, pa.uint8()).cast(pa.bool_())
+    if columns.failures:
+        for name in ("summary", "message", "damaged"):
+            found[name] = where(kinds.is_valid(), found[name])
     pairs = texts(columns.pair)
     found["pair_id"] = where(compute.not_equal(pairs, ""), pairs)
     found["latency_us"] = some(numbers(columns.latency, pa.int64()), 0)

@@ -28,7 +28,8 @@ def convert(plan: str, config: Config) -> list[bytes]:
     rows: list[Row] = marks(config.buckets)
     for task in plain_json.loads(Folder(plan).read()):
         ranges = [load_range(each) for each in task]
-        for some in read_ranges(ranges, config.buckets, config.side, config.final, config.separate):
+        where = config.side, config.final, config.separate, config.beside
+        for some in read_ranges(ranges, config.buckets, *where):
             rows += some
     rows.sort(key=lambda row: (row.bucket, row.kind, row.key, row.time, row.packet))
     results: list[bytes] = []
@@ -40,12 +41,14 @@ def convert(plan: str, config: Config) -> list[bytes]:
     return results
 
 
-def run(sources: Sequence[Path | str], target: Path | str, parallel: int = 2, **order: Any) -> Report:
-    """Convert in this process."""
+def run(
+    sources: Sequence[Path | str], target: Path | str, parallel: int = 2, beside: str = "", **order: Any
+) -> Report:
+    """Convert in this process; packets go through files in the folder `beside`, if one is given."""
     job = Job(Order([str(source) for source in sources], str(target), **order))
     try:
         job.look()
-        return job.convert(convert, dict, parallel)
+        return job.convert(convert, dict, parallel, beside)
     finally:
         job.run.end()
 

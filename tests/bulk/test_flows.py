@@ -38,6 +38,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "TASK_BYTES", 30_000)
     monkeypatch.setattr(reading, "BATCH_BYTES", 10_000)
     monkeypatch.setattr("wirelens.cli.bulk.job.BUCKET_BYTES", 50_000)
+    monkeypatch.setattr("wirelens.cli.bulk.beside.OPEN_FILES", 2)
 
 
 def test_the_table_holds_what_decoding_the_capture_gives(merged: Path, mixed: list[bytes]) -> None:
@@ -88,9 +89,13 @@ def test_rotated_files_are_as_one(mixed: list[bytes], merged: Path, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("tiny")
-def test_pieces_of_files_are_as_one(mixed: list[bytes], merged: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("beside", [False, True])
+def test_pieces_of_files_are_as_one(mixed: list[bytes], merged: Path, tmp_path: Path, beside: bool) -> None:
     (tmp_path / "all.pcap").write_bytes(capture(mixed))
-    report = run([tmp_path / "all.pcap"], tmp_path / "out", parallel=4)
+    (tmp_path / "packets").mkdir()
+    where = str(tmp_path / "packets") if beside else ""
+    report = run([tmp_path / "all.pcap"], tmp_path / "out", parallel=4, beside=where)
+    assert (len(list((tmp_path / "packets").iterdir())) > 2) == beside
     assert contents(tmp_path / "out") == contents(merged)
     sums_agree(tmp_path / "out")
     assert report.files == 1

@@ -94,3 +94,13 @@ def test_settings_are_key_and_value() -> None:
     assert list(session.parse_conf(["a.b=c=d", " x = 1"])) == [("a.b", "c=d"), ("x", "1")]
     with pytest.raises(ValueError, match="KEY=VALUE"):
         list(session.parse_conf(["a"]))
+
+
+@pytest.mark.parametrize("where", ["said", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"])
+def test_a_collector_that_is_chosen_stays(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"):
+        monkeypatch.delenv(name, raising=False)
+    assert "GC" in session.java_options("-Xss2m")
+    if where != "said":
+        monkeypatch.setenv(where, "-XX:+UseZGC")
+    assert "GC" not in session.java_options("-XX:+UseZGC" if where == "said" else "")

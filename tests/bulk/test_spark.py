@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
+import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,3 +139,33 @@ def test_documents_as_variant(spark: SparkSession, sources: Path, tmp_path: Path
     asked = rows.selectExpr("variant_get(message, '$.lines[0].type', 'string') as type")
     assert asked.where("type is not null").count() > 0
     assert rows.where("message_text is not null").count() == 0
+
+
+def test_a_run_is_cancelled_from_another_thread(spark: SparkSession) -> None:
+    from pyspark import InheritableThread
+
+    from wirelens.cli.bulk.progress import Watch
+
+    def slow(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            time.sleep(600)
+            yield batch
+
+    watch = Watch(spark, "to be cancelled")
+    failed: list[Exception] = []
+    done = threading.Event()
+
+    def work() -> None:
+        watch.tag()
+        try:
+            spark.range(2).mapInArrow(slow, "id long").collect()
+        except Exception as error:
+            failed.append(error)
+        done.set()
+
+    InheritableThread(target=work, session=spark).start()
+    while not spark.sparkContext.statusTracker().getActiveStageIds():
+        time.sleep(0.05)
+    watch.cancel()
+    assert done.wait(300)
+    assert "cancelled" in str(failed[0])
