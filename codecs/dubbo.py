@@ -505,7 +505,6 @@ class Dubbo(Codec):
         word = "req" if request else "resp"
         said = f"dubbo {word} #{_header_number(root, _ID)}"
         body = root.member("body")
-        status = root.member("status")
         if body is None or body.kind != t.STRUCT:
             return said
         if kind in ("heartbeat", "event"):
@@ -519,20 +518,21 @@ class Dubbo(Codec):
             if kind == "oneway":
                 said += " one-way"
             return f"{said} {_call(root, body)}"
+        status = root.member("status")
         if status is not None:
             said += " " + _status_words(status)
         result = body.member("result")
         value = body.member("value")
-        failure = body.member("error")
         if result is not None and RESULTS.get(result.number) == "exception":
             said += " exception"
         if value is not None:
             said += " " + carried.result_words(value)
         elif result is not None:
             said += " null"
-        elif failure is not None and failure.kind != t.FAULT:
-            said += " " + carried.result_words(failure)
         else:
+            failure = body.member("error")
+            if failure is not None and failure.kind != t.FAULT:
+                return f"{said} {carried.result_words(failure)}"
             json = body.member("json")
             if json is not None and status is not None and status.number != OK:
                 texts = carried.json_lines(json.raw) or []
@@ -796,30 +796,35 @@ def _event_meaning(value: Node) -> str:
 
 def _call(root: Node, body: Node) -> str:
     """`com.x.OrderService.create(Order, long) v1.0` of a request."""
-    json = body.member("json")
+    path = body.member("path")
+    json = None if path is not None else body.member("json")
     if json is not None:
         texts = carried.json_lines(json.raw) or []
         if len(texts) >= 5 and all(isinstance(text, str) or text is None for text in texts[:5]):
             types = carried.descriptor_types(str(texts[4] or ""))
             said = f"{texts[1]}.{texts[3]}{carried.parameters(types or [])}"
             return f"{said}{_version_words(str(texts[2] or ''))} {_serialization_name(root)}"
-    called = body if body.member("path") is not None else body.member("partial")
-    if called is None or called.member("path") is None:
+    called: Node | None = body
+    if path is None:
+        called = body.member("partial")
+        path = None if called is None else called.member("path")
+    if called is None or path is None:
         return _bytes_words(root, body).strip()
-    path = carried.text_of(called.member("path"))
+    service = carried.text_of(path)
     method = carried.text_of(called.member("method"))
     version = _version_words(carried.text_of(called.member("version")))
     if method in GENERIC:
         meant = _generic(called)
         if meant:
-            return f"{path}.{meant}{version} generic"
+            return f"{service}.{meant}{version} generic"
     descriptor = called.member("parameter_types")
-    types = carried.descriptor_types(carried.text_of(descriptor))
-    arguments = called.member("arguments")
     if descriptor is None:
+        arguments = called.member("arguments")
         types = None if arguments is None else [type_word(part) for part in arguments.children]
+    else:
+        types = carried.descriptor_types(carried.text_of(descriptor))
     said = "(…)" if types is None else carried.parameters(types)
-    return f"{path}.{method}{said}{version}"
+    return f"{service}.{method}{said}{version}"
 
 
 def _version_words(version: str) -> str:
