@@ -14,8 +14,9 @@ from mypy_extensions import i32, i64, mypyc_attr
 from wirelens.cli.bulk.chunks import FILE_SHIFT
 from wirelens.codecs.captures.streams import Flow, Piece
 from wirelens.codecs.conversations import Conversations, Said
-from wirelens.codecs.notation import tree_json
+from wirelens.codecs.notation import Writer, tree_json
 from wirelens.codecs.record import UNKNOWN, Note, Record
+from wirelens.codecs.tape import Tape
 
 HEAD_BYTES: Final = 4096
 """So many bytes of a stream that nobody recognised are kept."""
@@ -115,8 +116,8 @@ _NOWHERE: Final = Stream(None, 0, None)
 class Texts:
     """A column of texts: their UTF-8 one behind the other, and where each begins and ends, in 32 bits."""
 
-    def __init__(self) -> None:
-        self.data: Final = BytesWriter()
+    def __init__(self, data: BytesWriter) -> None:
+        self.data: Final = data
         self.ends: Final = BytesWriter()
         write_i32_le(self.ends, 0)
 
@@ -152,6 +153,7 @@ class Columns:
     pair: Texts  # empty: none
     latency: BytesWriter
     message: Texts
+    writer: Writer  # of messages
     damaged: BytesWriter  # a byte
     notes: dict[int, list[dict[str, Any]]]  # by row
     failures: dict[int, Failure]  # by row
@@ -182,10 +184,11 @@ class Columns:
         self.words = {}
         self.protocol = BytesWriter()
         self.kind = BytesWriter()
-        self.summary = Texts()
-        self.pair = Texts()
+        self.summary = Texts(BytesWriter())
+        self.pair = Texts(BytesWriter())
         self.latency = BytesWriter()
-        self.message = Texts()
+        self.writer = Writer()
+        self.message = Texts(self.writer.out)
         self.damaged = BytesWriter()
         self.notes = {}
         self.failures = {}
@@ -225,13 +228,16 @@ class Columns:
         if self.rows >= self.most_rows or self.size >= self.most_bytes:
             self.full()
 
-    def said(self, protocol: str, kind: str, summary: bytes, message: bytes, damaged: bool) -> None:
-        """What a message says."""
+    def said(self, protocol: str, kind: str, summary: bytes, tape: Tape, damaged: bool) -> i64:
+        """What a message says; about so many bytes it takes."""
         self.word(self.protocol, protocol)
         self.word(self.kind, kind)
         self.summary.add(summary)
-        self.message.add(message)
+        before: i64 = len(self.message.data)
+        self.writer.write(tape, 0, tape.buffer)
+        self.message.end()
         self.damaged.append(1 if damaged else 0)
+        return len(self.message.data) - before + len(summary)
 
     def paired(self, pair: bytes, latency_us: i64) -> None:
         """What pair a row belongs to; b"" for none."""
@@ -432,10 +438,8 @@ class RowMaker:
         origin = self._count(stream, record, DECODED)
         columns_of.place(stream, origin.packet, origin.time, record.offset, record.length)
         summary = clean(codec.summary(root))
-        said_in_short = summary.encode()
-        message = tree_json(tape)
         damaged = record.damaged
-        columns_of.said(name, clean(codec.kind(root)), said_in_short, message, damaged)
+        size = columns_of.said(name, clean(codec.kind(root)), summary.encode(), tape, damaged)
         pair = b""
         latency: int | None = None
         if said is not None and said.pair:
@@ -457,7 +461,7 @@ class RowMaker:
         if damaged:
             counts[ERRORS] += 1
             account.error("inner-error")
-        columns_of.end(len(message) + len(said_in_short) + 192)
+        columns_of.end(size + 192)
 
     def _unknown(self, stream: Stream, record: Record, origin: _Origin) -> None:
         packet, time = int(origin.packet), int(origin.time)

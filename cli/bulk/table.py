@@ -118,6 +118,8 @@ OF_STREAMS = (
     "direction",
 )
 """The columns that `Stream.source` gives."""
+GROWING = ("time", "packet")
+DIFFERENT = ("pair_id", "key", "state")
 OF_FAILURES = ("error_code", "error_offset", "error_text", "partial", "raw")
 
 _README = {"timestamp": "timestamp, UTC", "notes": "list of {code, offset, text}"}
@@ -247,7 +249,15 @@ class PartWriter:
         if not self._jsonl:
             from pyarrow.parquet import ParquetWriter
 
-            self._writer = ParquetWriter(self._stream, self.schema, compression="zstd")
+            # What differs from row to row makes no dictionary; numbers that grow lie close to each other.
+            columns = set(self.schema.names)
+            self._writer = ParquetWriter(
+                self._stream,
+                self.schema,
+                compression="zstd",
+                use_dictionary=sorted(columns - {*GROWING, *DIFFERENT}),
+                column_encoding={name: "DELTA_BINARY_PACKED" for name in GROWING if name in columns},
+            )
 
     def _end(self) -> None:
         if self._stream is None:
