@@ -8,10 +8,11 @@ bounds the lengths. Sources: IEEE 802.3, 802.1Q, 802.11; RFC 791, 8200, 9293, 76
 
 from typing import Final
 
-from librt.strings import read_i16_be, read_i16_le, read_i32_be, read_i32_le
+from librt.strings import BytesWriter, read_i16_be, read_i16_le, read_i32_be, read_i32_le
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.captures.pcap import Packet
+from wirelens.codecs.scan import write_part
 
 LAYER_LIMIT: Final = 32
 """So many headers one frame may have before its transport."""
@@ -115,9 +116,6 @@ _NAMES: Final[dict[int, str]] = {
     IP + 89: "ospf",
     IP + 132: "sctp",
 }
-
-_TCP_KEY: Final = b"\x06"
-_UDP_KEY: Final = b"\x11"
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
@@ -252,6 +250,7 @@ class Dissector:
         self._waiting: dict[bytes, _Datagram] = {}
         self._waiting_cost: i64 = 0
         self._reason: str = ""
+        self._out: Final = BytesWriter()  # for keys
 
     def dissect(self, packet: Packet) -> Segment | None:
         """The segment this packet carries or completes; None is counted in `ignored`.
@@ -298,14 +297,29 @@ class Dissector:
         if (reason == "bad-header" or reason == "cut") and len(self.damaged) < self.DAMAGED_KEPT:
             self.damaged.append((int(packet.file_offset), int(packet.number), reason))
 
+    def _key(
+        self, transport: i64, data: bytes, addresses: i64, width: i64, ports: i64, forward: bool
+    ) -> bytes:
+        """The key of a segment (see there), put together without objects for its parts."""
+        out = self._out
+        out.truncate(0)
+        out.append(transport)
+        first: i64 = 0 if forward else 1
+        second = 1 - first
+        write_part(out, data, addresses + first * width, addresses + (first + 1) * width)
+        write_part(out, data, ports + 2 * first, ports + 2 * first + 2)
+        write_part(out, data, addresses + second * width, addresses + (second + 1) * width)
+        write_part(out, data, ports + 2 * second, ports + 2 * second + 2)
+        return out.getvalue()
+
     def _walk(
         self, packet: Packet, data: bytes, layer: i64, whole: i64, fragments: tuple[int, ...]
     ) -> Segment | None:
         """Go through the layers. whole: where the present one ends on the wire; size: where the data does."""
         size: i64 = len(data)
         position: i64 = 0
-        source: bytes = b""
-        destination: bytes = b""
+        addresses: i64 = 0  # where the two IP addresses lie, each `width` bytes
+        width: i64 = 0
         outer: Segment | None = None
         reason = "layers"
         kind: i64 = 0
@@ -341,15 +355,14 @@ class Dissector:
                         reason = "bad-header"
                         break
                     whole = min(whole, position + kind)
-                source = data[position + 12 : position + 16]
-                destination = data[position + 16 : position + 20]
+                addresses = position + 12
+                width = 4
                 kind = _u16_be(data, position + 6) & 0x3FFF
                 layer = IP + data[position + 9]
                 if kind:
                     found = self._fragment(
                         packet,
-                        source
-                        + destination
+                        data[addresses : addresses + 2 * width]
                         + data[position + 9 : position + 10]
                         + data[position + 4 : position + 6],
                         (kind & 0x1FFF) * 8,
@@ -371,13 +384,12 @@ class Dissector:
                 if length < 20 or position + length > whole:
                     reason = "bad-header"
                     break
-                sender = source + data[position : position + 2]
-                receiver = destination + data[position + 2 : position + 4]
+                forward = _is_forward(data, addresses, width, position)
                 start: i64 = position + length
                 stop: i64 = max(start, min(size, whole))
                 return Segment(
-                    _TCP_KEY + sender + receiver if sender <= receiver else _TCP_KEY + receiver + sender,
-                    sender <= receiver,
+                    self._key(TCP, data, addresses, width, position, forward),
+                    forward,
                     _u32_be(data, position + 4),
                     _u32_be(data, position + 8),
                     data[position + 13],
@@ -398,13 +410,12 @@ class Dissector:
                         reason = "bad-header"
                         break
                     whole = min(whole, position + kind)
-                sender = source + data[position : position + 2]
-                receiver = destination + data[position + 2 : position + 4]
+                forward = _is_forward(data, addresses, width, position)
                 position += 8
                 stop = min(size, whole)
                 found = Segment(
-                    _UDP_KEY + sender + receiver if sender <= receiver else _UDP_KEY + receiver + sender,
-                    sender <= receiver,
+                    self._key(UDP, data, addresses, width, position - 8, forward),
+                    forward,
                     0,
                     0,
                     0,
@@ -439,8 +450,8 @@ class Dissector:
                 kind = _u16_be(data, position + 4)
                 if kind:
                     whole = min(whole, position + 40 + kind)
-                source = data[position + 8 : position + 24]
-                destination = data[position + 24 : position + 40]
+                addresses = position + 8
+                width = 16
                 layer = IP + data[position + 6]
                 position += 40
             elif layer == 0x8100 or layer == 0x88A8 or layer == 0x9100 or layer == 0x9200 or layer == 0x9300:
@@ -456,7 +467,7 @@ class Dissector:
                 layer == IP or layer == IP + 43 or layer == IP + 60 or layer == IP + 135 or layer == IP + 139
             ):
                 # RFC 8200 section 4: next header, length in units of 8 bytes, the first not counted
-                if len(source) != 16:
+                if width != 16:
                     reason = f"ip-protocol {layer - IP}"
                     break
                 if position + 8 > size:
@@ -477,7 +488,7 @@ class Dissector:
                 position += length
             elif layer == IP + 44:
                 # section 4.5
-                if len(source) != 16:
+                if width != 16:
                     reason = "ip-protocol 44"
                     break
                 if position + 8 > size:
@@ -489,8 +500,7 @@ class Dissector:
                 if kind & 0xFFF9:
                     found = self._fragment(
                         packet,
-                        source
-                        + destination
+                        data[addresses : addresses + 2 * width]
                         + data[position - 8 : position - 7]
                         + data[position - 4 : position],
                         kind & 0xFFF8,
@@ -814,6 +824,18 @@ class Dissector:
         found = self._transport(packet, key, datagram, data, max(len(data), datagram.total))
         if found is not None:
             self.given_up.append(found)
+
+
+def _is_forward(data: bytes, addresses: i64, width: i64, ports: i64) -> bool:
+    """Whether the source, address and port, is not above the destination."""
+    end = addresses + width
+    while addresses < end:
+        source = data[addresses]
+        destination = data[addresses + width]
+        if source != destination:
+            return source < destination
+        addresses += 1
+    return _u16_be(data, ports) <= _u16_be(data, ports + 2)
 
 
 def _u16_be(data: bytes, at: i64) -> i64:
