@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wirelens.codecs.captures.pasted import Pasted
 
 CHUNK: Final = 1 << 18  # bytes read at a time
+CAPTURE_CHUNK: Final = 1 << 16  # the same of captures: what stays in the processor's cache is read faster
 TEXT_LIMIT: Final = 1 << 26  # bytes of text; longer ones are raw bytes
 RAW: Final = "raw"
 CAPTURE: Final = "capture"
@@ -184,7 +185,7 @@ class Input:
         while True:
             if self.live and self.before_read is not None:
                 self.before_read()
-            chunk = read(CHUNK)
+            chunk = read(CAPTURE_CHUNK if self.capture else CHUNK)
             if not chunk:
                 return
             yield chunk
