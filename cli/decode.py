@@ -161,10 +161,11 @@ class Run:
     def finish(self, item: Input, records: list[Record]) -> list[Record]:
         """Say where the records come from."""
         if self.inputs.several:
-            from wirelens.codecs.record import Origin
+            from wirelens.codecs.record import Origin, Place
 
+            origin = Origin(Place(item.name))
             for record in records:
-                record.origin = Origin(item.name)
+                record.origin = origin
         return records
 
     def capture(self, item: Input) -> Iterator[list[Record]]:

@@ -49,7 +49,7 @@ class Condition:
         if self.field == "note":
             return [note.code for note in record.notes]
         if self.field == "flow":
-            return ["" if record.origin is None else record.origin.flow]
+            return ["" if record.origin is None else record.origin.place.flow]
         inner = [fault.code for fault in record.tape.faults] if record.tape is not None else []
         return inner if record.error is None else [record.error.code, *inner]
 

@@ -10,7 +10,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs.captures.streams import Assembler, Flow, Piece, _Conversation, _Held, _Side
 from wirelens.codecs.codes import Note
-from wirelens.codecs.conversations import Conversations, _Mark, _Open, _Request
+from wirelens.codecs.conversations import Conversations, _key, _Mark, _Open, _Request
 from wirelens.codecs.conversations import _Side as _Talk
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.record import UNKNOWN
@@ -67,7 +67,7 @@ def load(state: State, protocol: str | None = None, sources: bool = True) -> tup
             assembler._history += len(side.last)
     for plain in talks:
         talk = _load_talk(flow, plain)
-        place = (flow.number, talk.direction)
+        place = _key(flow, talk.direction)
         conversations._sides[place] = talk
         conversations._held += talk.held
         conversations._heads += talk.waiting_bytes
@@ -188,12 +188,12 @@ def _load_talk(flow: Flow, state: State) -> _Talk:
 
 
 def _save_open(requests: _Open) -> State:
-    return (
-        tuple(
-            [(key, each.pair, int(each.time_us)) for key, asked in requests.keyed.items() for each in asked]
-        ),
-        tuple([(each.pair, int(each.time_us)) for each in requests.queue]),
-    )
+    keyed = [(key, *_plain(each)) for key, asked in requests.keyed.items() for each in asked]
+    return (tuple(keyed), tuple([_plain(each) for each in requests.queue]))
+
+
+def _plain(request: _Request) -> tuple[int, int]:
+    return (int(request.pair), int(request.time_us))
 
 
 def _load_open(state: State) -> _Open:

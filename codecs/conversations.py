@@ -14,7 +14,7 @@ from wirelens.codecs.captures.streams import Flow, Piece
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.detect import MARGIN, Detection, detect
-from wirelens.codecs.record import UNKNOWN, Origin, Record
+from wirelens.codecs.record import UNKNOWN, Origin, Place, Record
 
 HEAD: Final = 1 << 14
 """So many bytes of a direction may wait for its protocol to be found."""
@@ -41,7 +41,7 @@ class Said:
     """A message of a conversation.
 
     `direction` is its flow's: 0 or 1. `time_us`: capture time of its last byte, microseconds since 1970.
-    `pair` names a request and its reply alike, "" for what has no counterpart; `latency_us` is a reply's
+    `pair_number` is that of a request and its reply, 0 for what has no counterpart; `latency_us` is a reply's
     time after its request, None where the capture's clock does not tell it, and for all else.
     """
 
@@ -52,7 +52,7 @@ class Said:
         record: Record,
         time_us: int,
         packets: tuple[int, ...],
-        pair: str,
+        pair_number: int,
         latency_us: int | None,
     ) -> None:
         self.flow: Final = flow
@@ -60,8 +60,13 @@ class Said:
         self.record: Final = record
         self.time_us: Final = time_us
         self.packets: Final = packets
-        self.pair: Final = pair
+        self.pair_number: Final = pair_number
         self.latency_us: Final = latency_us
+
+    @property
+    def pair(self) -> str:
+        """The pair's name among those of all flows, "" for none."""
+        return f"{self.flow.number}.{self.pair_number}" if self.pair_number else ""
 
 
 class Verdict(NamedTuple):
@@ -84,8 +89,8 @@ class _Mark:
 
 @mypyc_attr(acyclic=True, free_list_len=1)
 class _Request:
-    def __init__(self, pair: str, time_us: i64) -> None:
-        self.pair: Final = pair
+    def __init__(self, pair: i64, time_us: i64) -> None:
+        self.pair: Final[i64] = pair
         self.time_us: Final[i64] = time_us
 
 
@@ -140,7 +145,7 @@ class _Side:
         self.held: i64 = 0  # what is in the decoder and in no record yet: bytes, and the cost of marks
         self.position: i64 = 0
         self.requests: _Open | None = None
-        self.text = ""
+        self.place: Place | None = None
         self.ended = False
         self.foreign = False  # whether bytes of no known protocol came
 
@@ -182,8 +187,8 @@ class Conversations:
         self.foreign = 0
         self.foreign_flows = 0
         self.unsaid: list[tuple[str, Note]] = []
-        self._sides: dict[tuple[int, int], _Side] = {}
-        self._undecided: dict[tuple[int, int], _Side] = {}  # those with bytes waiting, oldest first
+        self._sides: dict[int, _Side] = {}  # by `_key`
+        self._undecided: dict[int, _Side] = {}  # those with bytes waiting, oldest first
         self._heads: i64 = 0
         self._held: i64 = 0
         self._pairs: i64 = 0
@@ -204,7 +209,7 @@ class Conversations:
     def _feed(self, piece: Piece, said: list[Said]) -> None:
         flow = piece.flow
         direction = piece.direction
-        key = (flow.number, direction)
+        key = _key(flow, direction)
         side = self._sides.get(key)
         if side is None:
             side = _Side(flow, direction)
@@ -218,20 +223,20 @@ class Conversations:
         if self._held > ALL_HELD:
             self._relieve(said)
         if piece.end:
-            self._end(key, side, said)
+            self._end(side, said)
 
     def close(self) -> list[Said]:
         """End every flow that has not ended: the messages left."""
         said: list[Said] = []
-        for key, side in list(self._sides.items()):
+        for side in list(self._sides.values()):
             if not side.ended:
-                self._end(key, side, said)
+                self._end(side, said)
         for side in self._sides.values():  # of which the other direction has nothing
             if side.named:
                 self._leave(side)
         return said
 
-    def _end(self, key: tuple[int, int], side: _Side, said: list[Said]) -> None:
+    def _end(self, side: _Side, said: list[Said]) -> None:
         if side.decoder is None:
             side.ended = True
             self._decide(side, True, said)
@@ -240,13 +245,17 @@ class Conversations:
         side.ended = True
         self._held -= side.held
         side.held = 0
-        other = self._sides.get((key[0], 1 - key[1]))
+        other = self._opposite(side)
         if other is not None and other.ended:
             if side.named or other.named:
                 self._leave(side)
                 self._leave(other)
-            del self._sides[key]
-            del self._sides[(key[0], 1 - key[1])]
+            del self._sides[_key(side.flow, side.direction)]
+            del self._sides[_key(side.flow, other.direction)]
+
+    def _opposite(self, side: _Side) -> _Side | None:
+        """The other direction of its flow, where anything is known of it."""
+        return self._sides.get(_key(side.flow, 1 - side.direction))
 
     def _leave(self, side: _Side) -> None:
         """Keep the notes that have come to no record."""
@@ -254,11 +263,11 @@ class Conversations:
         if notes is not None:
             for note in notes:
                 if note.code != "joined-middle" and len(self.unsaid) < NOTES_KEPT:
-                    self.unsaid.append((self._text(side), note))
+                    self.unsaid.append((self._place(side).flow, note))
 
     # --- which protocol -------------------------------------------------------------------------------
 
-    def _wait(self, key: tuple[int, int], side: _Side, piece: Piece, said: list[Said]) -> None:
+    def _wait(self, key: int, side: _Side, piece: Piece, said: list[Said]) -> None:
         """Keep a piece until the direction's protocol is found."""
         size: i64 = len(piece.data)
         if size or piece.gap or piece.notes:
@@ -279,7 +288,7 @@ class Conversations:
         """Look for the protocol; with `final` it is unknown where none is found."""
         data = side.head()
         side.tried = len(data)
-        other = self._sides.get((side.flow.number, 1 - side.direction))
+        other = self._opposite(side)
         opposite = b"" if other is None else other.head()
         verdict = Verdict(UNKNOWN, 0.0, ())
         found: Detection | None = None
@@ -303,11 +312,10 @@ class Conversations:
     def _settle(self, side: _Side, verdict: Verdict, said: list[Said]) -> None:
         """Take a protocol for a direction and decode what waited for it."""
         side.protocol = verdict.protocol
-        key = (side.flow.number, side.direction)
         if self.verdicts is not None:
-            self.verdicts[key] = verdict
+            self.verdicts[(side.flow.number, side.direction)] = verdict
         side.decoder = Decoder(verdict.protocol)
-        self._undecided.pop(key, None)
+        self._undecided.pop(_key(side.flow, side.direction), None)
         self._heads -= side.waiting_bytes
         side.waiting_bytes = 0
         waiting = side.waiting
@@ -350,9 +358,10 @@ class Conversations:
 
     def _give(self, side: _Side, records: list[Record], said: list[Said]) -> None:
         """Say where records come from, and pair them."""
-        said.extend([self._say(side, record) for record in records])
+        for record in records:
+            self._say(side, record, said)
 
-    def _say(self, side: _Side, record: Record) -> Said:
+    def _say(self, side: _Side, record: Record, said: list[Said]) -> None:
         end: i64 = record.offset + record.length
         freed: i64 = record.length
         time_us: i64 = side.flow.last_us
@@ -389,7 +398,7 @@ class Conversations:
                 rest = [note for note in notes if note.offset > end]
                 side.notes = rest or None
                 record.extra_notes = [*(record.extra_notes or ()), *mine]
-        pair = ""
+        pair: i64 = 0
         latency: int | None = None
         root = record.root
         if record.codec is None:
@@ -406,37 +415,41 @@ class Conversations:
                         latency = int(time_us - request.time_us)
         if self.sources:
             after: i64 = -1 if latency is None else latency
-            record.origin = Origin(self.file, self._text(side), time_us, packets, pair, after)
-        return Said(side.flow, side.direction, record, int(time_us), packets, pair, latency)
+            record.origin = Origin(self._place(side), time_us, packets, pair, after)
+        said.append(Said(side.flow, side.direction, record, int(time_us), packets, int(pair), latency))
 
     def _count_foreign(self, side: _Side, record: Record) -> None:
         self.foreign += record.length
         if not side.foreign:
             side.foreign = True
-            other = self._sides.get((side.flow.number, 1 - side.direction))
+            other = self._opposite(side)
             if other is None or not other.foreign:
                 self.foreign_flows += 1
 
-    def _text(self, side: _Side) -> str:
-        if not side.text:
+    def _place(self, side: _Side) -> Place:
+        if side.place is None:
             flow = side.flow
             there = flow.endpoint(1 - side.direction)
-            side.text = f"{flow.transport} {flow.endpoint(side.direction)} > {there}"
-        return side.text
+            text = f"{flow.transport} {flow.endpoint(side.direction)} > {there}"
+            side.place = Place(self.file, text, flow.number)
+        return side.place
 
-    def _ask(self, side: _Side, key: str, time_us: i64) -> str:
-        """Remember a request; the name of its pair."""
+    def _ask(self, side: _Side, key: str, time_us: i64) -> i64:
+        """Remember a request; the number of its pair."""
         self._pairs += 1
-        request = _Request(f"{side.flow.number}.{self._pairs}", time_us)
         if side.requests is None:
             side.requests = _Open()
-        side.requests.add(key, request)
-        return request.pair
+        side.requests.add(key, _Request(self._pairs, time_us))
+        return self._pairs
 
     def _answered(self, side: _Side, key: str) -> _Request | None:
         """The open request of the other direction that a reply belongs to; it is no longer open."""
-        other = self._sides.get((side.flow.number, 1 - side.direction))
+        other = self._opposite(side)
         return None if other is None or other.requests is None else other.requests.take(key)
+
+
+def _key(flow: Flow, direction: int) -> int:
+    return 2 * flow.number + direction
 
 
 def known(said: list[Said]) -> list[Record]:

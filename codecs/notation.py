@@ -20,7 +20,6 @@ from wirelens.codecs.scan import (
     SLOTS,
     joined_pair,
     json_end,
-    plain_end,
     slot_of,
     starts_with,
     write_part,
@@ -842,18 +841,6 @@ def _two(text: bytes, at: i64) -> i64:
     tens: i64 = text[at]
     ones: i64 = text[at + 1]
     return tens * 10 + ones - 528
-
-
-def write_text(out: BytesWriter, text: str) -> None:
-    """Write a JSON string."""
-    if text.isascii():
-        raw = text.encode()
-        if plain_end(raw, 0, len(raw)) == len(raw):
-            out.append(0x22)
-            out.write(raw)
-            out.append(0x22)
-            return
-    out.write(quoted(text))
 
 
 def quoted(text: str) -> bytes:

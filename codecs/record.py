@@ -15,10 +15,10 @@ from wirelens.codecs.notation import (
     end_writing,
     fault_json,
     loads,
+    quoted,
     start_writing,
     write_int,
     write_seconds,
-    write_text,
     write_time,
 )
 from wirelens.codecs.tape import Tape
@@ -31,43 +31,52 @@ _UNKNOWN_OPENING: Final = b'{"protocol": "unknown", "offset": '
 WORST_FIRST: Final[tuple[str, ...]] = ("gadget-class", "gap", "conflict", "number-lost", "dangling-ref")
 
 
+@mypyc_attr(acyclic=True)
+class Place:
+    """Where messages come from: what many have in common.
+
+    `file`: which of several, "" where that goes without saying. Of captures `flow`: transport and endpoints
+    as text, sender first, and the flow's `number`; "" for what is of none. `json`: how a `source` starts.
+    """
+
+    def __init__(self, file: str = "", flow: str = "", number: i64 = 0) -> None:
+        self.file: Final = file
+        self.flow: Final = flow
+        self.number: Final[i64] = number
+        members = [b'"file": ' + quoted(file)] if file else []
+        if flow:
+            members.append(b'"flow": ' + quoted(flow))
+        self.json: Final = b"{" + b", ".join(members)
+
+
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Origin:
-    """Where a message came from.
+    """Where a message came from: the place, and of captures what is its own.
 
-    `file`: which of several, "" where that goes without saying. `flow`: transport and endpoints as text,
-    sender first, "" for what is of no capture. The rest is of captures: `time_us`, microseconds since 1970
-    of its last byte, 0 where they are not told; the numbers of its packets; `pair`, which names a request
-    and its reply alike, or ""; `latency_us`, a reply's time after its request, -1 where it is not told.
+    `time_us`: microseconds since 1970 of its last byte, 0 where they are not told; the numbers of its
+    packets; `pair`: a number that a request and its reply have in common, or 0; `latency_us`: a reply's
+    time after its request, -1 where it is not told.
     """
 
     def __init__(
         self,
-        file: str = "",
-        flow: str = "",
+        place: Place,
         time_us: i64 = 0,
         packets: tuple[int, ...] = (),
-        pair: str = "",
+        pair: i64 = 0,
         latency_us: i64 = -1,
     ) -> None:
-        self.file: Final = file
-        self.flow: Final = flow
+        self.place: Final = place
         self.time_us: Final[i64] = time_us
         self.packets: Final = packets
-        self.pair: Final = pair
+        self.pair: Final[i64] = pair
         self.latency_us: Final[i64] = latency_us
 
     def write(self, out: BytesWriter) -> None:
         """Write the `source` of a record: a JSON object of what is known, times in seconds."""
-        mark = b"{"
-        if self.file:
-            out.write(b'{"file": ')
-            write_text(out, self.file)
-            mark = b", "
-        if self.flow:
-            out.write(mark)
-            out.write(b'"flow": ')
-            write_text(out, self.flow)
+        place = self.place
+        out.write(place.json)
+        if place.flow:
             if 0 < self.time_us <= LAST_MICROSECOND:
                 out.write(b', "time": "')
                 write_time(out, self.time_us)
@@ -80,8 +89,11 @@ class Origin:
                 mark = b", "
             out.write(b"]")
             if self.pair:
-                out.write(b', "pair": ')
-                write_text(out, self.pair)
+                out.write(b', "pair": "')
+                write_int(out, place.number)
+                out.append(0x2E)
+                write_int(out, self.pair)
+                out.append(0x22)
             if self.latency_us >= 0:
                 out.write(b', "latency": ')
                 write_seconds(out, self.latency_us)

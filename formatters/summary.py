@@ -46,9 +46,9 @@ def summary(record: Record, layout: Layout) -> Line:
 def origin(record: Record, narrow: bool = False) -> Line:
     """Time and flow of a message from a capture; empty for others. `narrow`: no day and no transport."""
     found = record.origin
-    if found is None or not found.flow:
+    if found is None or not found.place.flow:
         return []
-    time, flow = time_text(found.time_us) if found.time_us else "", clean(found.flow)
+    time, flow = time_text(found.time_us) if found.time_us else "", clean(found.place.flow)
     if narrow:
         time, flow = time[time.find("T") + 1 :], flow.partition(" ")[2]
     return [(lay.DIM, f"{time}  " if time else ""), (lay.HEADING, flow), (lay.PLAIN, "  ")]
@@ -57,7 +57,7 @@ def origin(record: Record, narrow: bool = False) -> Line:
 def _file(record: Record) -> Line:
     """The file of a message that is of one of several, and of no capture."""
     found = record.origin
-    return [] if found is None or not found.file else [(lay.HEADING, clean(found.file) + " ")]
+    return [] if found is None or not found.place.file else [(lay.HEADING, clean(found.place.file) + " ")]
 
 
 def _latency(record: Record) -> str:
@@ -78,8 +78,8 @@ def heading(record: Record, layout: Layout) -> Line:
     found = record.origin
     if found is None:
         return []
-    if not found.flow:
-        return [(lay.HEADING, clean(found.file))]
+    if not found.place.flow:
+        return [(lay.HEADING, clean(found.place.file))]
     line = origin(record)
     packets = found.packets
     if packets:

@@ -23,7 +23,7 @@ from wirelens.codecs.notation import (
     tree_json,
     write_int,
 )
-from wirelens.codecs.record import Origin
+from wirelens.codecs.record import Origin, Place
 from wirelens.codecs.tape import Buffer, Fault, Tape
 
 TREES = st.recursive(
@@ -303,11 +303,12 @@ def test_encode_errors_cross_process_boundaries() -> None:
     flow=st.text(min_size=1, max_size=20),
     time=st.integers(-5, 1 << 60),
     packets=st.lists(st.integers(1, 1 << 40), min_size=1, max_size=5),
-    pair=st.text(max_size=5),
+    number=st.integers(1, 1 << 40),
+    pair=st.integers(0, 1 << 40),
     latency=st.integers(-1, 200) | st.integers(0, 10_000_000) | st.integers(0, 1 << 60),
 )
 def test_an_origin_is_written_as_dumps_has_it(
-    file: str, flow: str, time: int, packets: list[int], pair: str, latency: int
+    file: str, flow: str, time: int, packets: list[int], number: int, pair: int, latency: int
 ) -> None:
     said: dict[str, Json] = {}
     if file:
@@ -317,11 +318,11 @@ def test_an_origin_is_written_as_dumps_has_it(
         said["time"] = time_text(time)
     said["packets"] = [*packets]
     if pair:
-        said["pair"] = pair
+        said["pair"] = f"{number}.{pair}"
     if latency >= 0:
         said["latency"] = latency / 1_000_000
     out = BytesWriter()
-    Origin(file, flow, time, tuple(packets), pair, latency).write(out)
+    Origin(Place(file, flow, number), time, tuple(packets), pair, latency).write(out)
     assert out.getvalue().decode() == dumps(said)
 
 
