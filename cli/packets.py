@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wirelens.codecs.conversations import Said, Verdict
 
 LARGE: Final = 1 << 25  # bytes of a file that takes long enough for a progress bar
-PORTION: Final = 64  # pieces of streams that are decoded before what they gave is written
+PORTION: Final = 128  # pieces of streams that are decoded before what they gave is written
 NOTES_SAID: Final = 8  # notes on a capture file that are said
 UNREAD: Final = {
     "encrypted": "encrypted",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from wirelens.codecs import Record
 
-LINES: Final = 64  # that are written at a time
+LINES: Final = 32  # that are written at a time
 DEEPEST: Final = 64  # levels of indentation
 LINE: Final = 100  # characters of an object or array that stays on one line
 STEP: Final = "  "
