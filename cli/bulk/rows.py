@@ -89,7 +89,6 @@ class Stream:
         self.flow: Final = flow
         self.direction: Final = direction
         self.connection: Final = connection
-        self.pair: Final = f"{connection}".encode()  # what the names of its pairs begin with
         self.origins: list[_Origin] = []
         self.first: i64 = 0  # the first of them that some byte still needs
         self.position = 0  # behind the last record
@@ -119,6 +118,12 @@ class Texts:
     def __init__(self, data: BytesWriter) -> None:
         self.data: Final = data
         self.ends: Final = BytesWriter()
+        self.begin()
+
+    def begin(self) -> None:
+        """Start over, without texts."""
+        self.data.truncate(0)
+        self.ends.truncate(0)
         write_i32_le(self.ends, 0)
 
     def add(self, text: bytes) -> None:
@@ -140,24 +145,6 @@ class Columns:
     Numbers are little-endian: 64 bits, where a number names an entry of a list 32.
     """
 
-    streams: list[Stream]
-    stream: BytesWriter  # which of `streams`
-    packet: BytesWriter  # with the file's number
-    time: BytesWriter  # 0: none
-    offset: BytesWriter  # -1: none, as for those that follow
-    length: BytesWriter
-    words: dict[str, int]  # with their places
-    protocol: BytesWriter  # which of `words`
-    kind: BytesWriter  # which of `words`; -1: the row is of no message
-    summary: Texts
-    pair: Texts  # empty: none
-    latency: BytesWriter
-    message: Texts
-    writer: Writer  # of messages
-    damaged: BytesWriter  # a byte
-    notes: dict[int, list[dict[str, Any]]]  # by row
-    failures: dict[int, Failure]  # by row
-
     def __init__(
         self, names: Mapping[int, str], most_rows: int, most_bytes: int, full: Callable[[], None]
     ) -> None:
@@ -167,39 +154,45 @@ class Columns:
         self.full: Final = full
         self.rows: i64 = 0
         self.size: i64 = 0
-        self._slots: dict[Stream, int] = {}
-        self.begin()
+        self.streams: Final[dict[Stream, int]] = {}  # with their places
+        self.stream: Final = BytesWriter()  # which of `streams`
+        self.packet: Final = BytesWriter()  # with the file's number
+        self.time: Final = BytesWriter()  # 0: none
+        self.offset: Final = BytesWriter()  # -1: none, as for those that follow
+        self.length: Final = BytesWriter()
+        self.words: Final[dict[str, int]] = {}  # with their places
+        self.protocol: Final = BytesWriter()  # which of `words`
+        self.kind: Final = BytesWriter()  # which of `words`; -1: the row is of no message
+        self.summary: Final = Texts(BytesWriter())
+        self.pair: Final = BytesWriter()  # its number in the connection; 0: none
+        self.latency: Final = BytesWriter()
+        self.writer: Final = Writer()
+        self.message: Final = Texts(self.writer.out)
+        self.damaged: Final = BytesWriter()  # a byte
+        self.notes: Final[dict[int, list[dict[str, Any]]]] = {}  # by row
+        self.failures: Final[dict[int, Failure]] = {}  # by row
 
     def begin(self) -> None:
-        """Start over, without rows."""
+        """Start over, without rows, in the same room."""
         self.rows = 0
         self.size = 0
-        self._slots = {}
-        self.streams = []
-        self.stream = BytesWriter()
-        self.packet = BytesWriter()
-        self.time = BytesWriter()
-        self.offset = BytesWriter()
-        self.length = BytesWriter()
-        self.words = {}
-        self.protocol = BytesWriter()
-        self.kind = BytesWriter()
-        self.summary = Texts(BytesWriter())
-        self.pair = Texts(BytesWriter())
-        self.latency = BytesWriter()
-        self.writer = Writer()
-        self.message = Texts(self.writer.out)
-        self.damaged = BytesWriter()
-        self.notes = {}
-        self.failures = {}
+        for out in (self.stream, self.packet, self.time, self.offset, self.length):
+            out.truncate(0)
+        for out in (self.protocol, self.kind, self.pair, self.latency, self.damaged):
+            out.truncate(0)
+        self.summary.begin()
+        self.message.begin()
+        self.streams.clear()
+        self.words.clear()
+        self.notes.clear()
+        self.failures.clear()
 
     def place(self, stream: Stream, packet: i64, time: i64, offset: i64, length: i64) -> None:
         """Begin a row: where its bytes came from."""
-        slot = self._slots.get(stream)
+        slot = self.streams.get(stream)
         if slot is None:
             slot = len(self.streams)
-            self._slots[stream] = slot
-            self.streams.append(stream)
+            self.streams[stream] = slot
         write_i32_le(self.stream, i32(slot))
         write_i64_le(self.packet, packet)
         write_i64_le(self.time, time)
@@ -239,9 +232,9 @@ class Columns:
         self.damaged.append(1 if damaged else 0)
         return len(self.message.data) - before + len(summary)
 
-    def paired(self, pair: bytes, latency_us: i64) -> None:
-        """What pair a row belongs to; b"" for none."""
-        self.pair.add(pair)
+    def paired(self, pair: i64, latency_us: i64) -> None:
+        """What pair a row belongs to; 0 for none."""
+        write_i64_le(self.pair, pair)
         write_i64_le(self.latency, latency_us)
 
     def failed(
@@ -253,7 +246,7 @@ class Columns:
         self.summary.end()
         self.message.end()
         self.damaged.append(0)
-        self.paired(b"", -1)
+        self.paired(0, -1)
         self.failures[int(self.rows)] = (code, offset, clean(text), partial, raw)
 
     def damage(self, file: int, container: str, code: str, offset: int, text: str, raw: bytes | None) -> None:
@@ -440,15 +433,10 @@ class RowMaker:
         summary = clean(codec.summary(root))
         damaged = record.damaged
         size = columns_of.said(name, clean(codec.kind(root)), summary.encode(), tape, damaged)
-        pair = b""
-        latency: int | None = None
-        if said is not None and said.pair:
-            pair = stream.pair + said.pair[said.pair.rfind(".") :].encode()
-            latency = said.latency_us
-        if latency is None:
-            columns_of.paired(pair, -1)
-        else:
-            columns_of.paired(pair, latency)
+        pair = 0 if said is None else said.pair_number
+        latency = None if said is None else said.latency_us
+        columns_of.paired(pair, -1 if latency is None else latency)
+        if latency is not None:
             account.latency(latency, name, summary)
         columns_of.noted(record.notes)
         counts = account.counts(int(origin.packet >> FILE_SHIFT))

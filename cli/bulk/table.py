@@ -402,8 +402,10 @@ def record_batch(columns: Columns, schema: pa.Schema) -> pa.RecordBatch:
     if columns.failures:
         for name in ("summary", "message", "damaged"):
             found[name] = where(kinds.is_valid(), found[name])
-    pairs = texts(columns.pair)
-    found["pair_id"] = where(compute.not_equal(pairs, ""), pairs)
+    pairs = some(numbers(columns.pair, pa.int64()), 1)
+    found["pair_id"] = compute.binary_join_element_wise(
+        found["connection"].cast(pa.string()), pairs.cast(pa.string()), "."
+    )
     found["latency_us"] = some(numbers(columns.latency, pa.int64()), 0)
 
     def sparse(name: str, values: Mapping[int, Any]) -> pa.Array:
