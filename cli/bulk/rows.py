@@ -316,8 +316,8 @@ class RowMaker:
         self._connections = {}
         return plain, undecoded
 
-    def load(self, plain: Iterable[tuple[Any, ...]], flows: Mapping[int, Flow]) -> list[tuple[int, int]]:
-        """Go on with streams that `save` gave; what of them is in no record: bytes and their packet."""
+    def load(self, plain: Iterable[Any], flows: Mapping[int, Flow]) -> list[tuple[int, int]]:
+        """Go on with streams that `save` gave, tuples or lists; as there, what of them is in no record."""
         undecoded: list[tuple[int, int]] = []
         for number, direction, connection, position, left in plain:
             stream = Stream(flows[number], direction, connection)
