@@ -7,7 +7,6 @@ them up, and either everything becomes the folder's or nothing does (see ledger.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -571,14 +570,18 @@ def _packets(spark: SparkSession, plan: str, config: Config) -> DataFrame:
 
 @contextmanager
 def _shared_folder(spark: SparkSession) -> Iterator[str]:
-    """A folder on this machine's disk, where Spark has its own; "" where tasks run on other machines."""
+    """A folder that all tasks reach; "" where they run on other machines.
+
+    It lies among the files that Spark itself has on the disk, which its JVM removes however the driver ends.
+    """
+    from pyspark import SparkFiles
+
     from wirelens.cli.bulk.progress import is_remote
 
     if is_remote(spark) or (spark.sparkContext.master or "").partition("[")[0] != "local":
         yield ""
         return
-    places = os.environ.get("SPARK_LOCAL_DIRS") or spark.sparkContext.getConf().get("spark.local.dir", "")
-    place = places.partition(",")[0] if places else None
+    place = SparkFiles.getRootDirectory()
     with TemporaryDirectory(prefix="wirelens-", dir=place, ignore_cleanup_errors=True) as folder:
         yield folder
 

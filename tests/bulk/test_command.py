@@ -153,7 +153,8 @@ class TestWithSpark:
         rotated(frames(31, 150), 4, tmp_path / "in")
         out = tmp_path / "out"
         words = ["bulk", "--no-progress", "--max-errors", "100000", "--master", "local[2]"]
-        words += [str(tmp_path / "in"), str(out)]
+        local = tmp_path / "local"
+        words += ["--conf", f"spark.local.dir={local}", str(tmp_path / "in"), str(out)]
         run = subprocess.Popen(
             [*COMMAND, *words], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
@@ -173,6 +174,10 @@ class TestWithSpark:
         inprocess.run([tmp_path / "in"], tmp_path / "other")
         assert contents(out) == contents(tmp_path / "other")
         sums_agree(out)
+        deadline = time.monotonic() + 120  # a JVM whose driver is dead cleans up behind it
+        while (left := [path for path in local.rglob("*") if path.is_file()]) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert left == []
         if how != "driver":  # a worker of the dead one may have been at work on its last file
             assert not (out / "_runs").exists()
 
