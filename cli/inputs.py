@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from wirelens.codecs.captures.pasted import Pasted
 
 CHUNK: Final = 1 << 18  # bytes read at a time
-CAPTURE_CHUNK: Final = 1 << 16  # the same of captures: what stays in the processor's cache is read faster
 TEXT_LIMIT: Final = 1 << 26  # bytes of text; longer ones are raw bytes
 RAW: Final = "raw"
 CAPTURE: Final = "capture"
@@ -60,6 +59,7 @@ class Input:
         self.text = text
         self.form = ""
         self.capture = False
+        self.step = CHUNK  # bytes read at a time from here on
         self.gzipped = False
         self.notes: list[str] = []
         self.live = False  # a pipe or a terminal, which another program may fill slowly
@@ -121,11 +121,13 @@ class Input:
 
     def _sniff(self, head: bytes, parts: list[bytes], chunks: Iterator[bytes]) -> bool:
         """True where it is a capture."""
+        from wirelens.codecs import captures
         from wirelens.codecs.captures.containers import READABLE, UNSUPPORTED, sniff
 
         container = sniff(head[:SNIFFED])
         if container in READABLE:
             self.form, self.capture, self.chunks = container, True, _behind(parts, chunks)
+            self.step = captures.CHUNK
             return True
         if container in UNSUPPORTED:
             reason = f"a capture of {UNSUPPORTED[container]}, which wirelens does not read"
@@ -185,7 +187,7 @@ class Input:
         while True:
             if self.live and self.before_read is not None:
                 self.before_read()
-            chunk = read(CAPTURE_CHUNK if self.capture else CHUNK)
+            chunk = read(self.step)
             if not chunk:
                 return
             yield chunk

@@ -10,7 +10,7 @@ from wirelens.codecs.captures.streams import Assembler, Flow, Piece
 from wirelens.codecs.codes import Note
 
 CHUNK: Final = 1 << 16
-"""A good size, in bytes, of the chunks of a live capture; files may use more."""
+"""A good size, in bytes, of the chunks of a capture: they stay in the processor's cache."""
 
 
 class Reader:
