@@ -132,7 +132,8 @@ def _save_side(side: _Side) -> State:
         side.number,
         (side.begun, side.started, side.known, side.ended, side.has_fin, side.has_acked, side.has_hint),
         (int(side.base), int(side.origin), int(side.next), int(side.fin), int(side.acked)),
-        (int(side.hint), int(side.hole_end), int(side.gap), int(side.waiting), int(side.waiting_since)),
+        (int(side.hint), int(side.hole_end), int(side.gap)),
+        (int(side.early), int(side.waiting), int(side.waiting_since)),
         tuple(side.starts),
         tuple(held),
         (side.last, int(side.last_at), int(side.last_time), side.last_packets),
@@ -141,11 +142,12 @@ def _save_side(side: _Side) -> State:
 
 
 def _load_side(flow: Flow, direction: i64, state: State) -> _Side:
-    number, flags, positions, more, starts, held, last, notes = state
+    number, flags, positions, more, waits, starts, held, last, notes = state
     side = _Side(number, flow, direction)
     side.begun, side.started, side.known, side.ended, side.has_fin, side.has_acked, side.has_hint = flags
     side.base, side.origin, side.next, side.fin, side.acked = positions
-    side.hint, side.hole_end, side.gap, side.waiting, side.waiting_since = more
+    side.hint, side.hole_end, side.gap = more
+    side.early, side.waiting, side.waiting_since = waits
     side.starts = list(starts)
     side.held = [_Held(data, missing, time, tuple(packets)) for data, missing, time, packets in held]
     side.last, side.last_at, side.last_time = last[0], last[1], last[2]

@@ -26,7 +26,7 @@ CLOSED_FLOWS: Final = 1 << 13
 HISTORY: Final = 1 << 23
 """So many delivered bytes, of all streams, are kept to compare repetitions with."""
 JOIN_SEGMENTS: Final = 8
-"""A stream joined in the middle begins with so many segments, or when the other side confirms one."""
+"""A stream whose start was missed begins after this many segments with new bytes, or at an acknowledgement."""
 JOIN_DISTANCE: Final = 1 << 20
 """A SYN whose number lies at most so far before the first bytes belongs to them."""
 GAP_TIME_US: Final = 1_000_000
@@ -199,6 +199,7 @@ class _Side:
         "base",
         "begun",
         "direction",
+        "early",
         "ended",
         "fin",
         "flow",
@@ -241,6 +242,7 @@ class _Side:
         self.fin: i64 = 0
         self.acked: i64 = 0  # sequence number the other side confirmed
         self.hint: i64 = 0  # sequence number of an empty segment
+        self.early: i64 = 0  # segments with new bytes that came before the start was known
         self.hole_end: i64 = 0  # up to here the capture cut bytes off
         self.gap: i64 = 0  # bytes missing before the next piece
         self.starts: list[int] = _NO_STARTS
@@ -801,8 +803,10 @@ class Assembler:
             self._waiting_bytes += cost
         if side.started:
             self._drain(side, pieces)
-        elif len(starts) >= JOIN_SEGMENTS:
-            self._join(side, starts[0], pieces)
+        elif count:
+            side.early += 1  # not len(starts): a segment that fills several holes is held in several parts
+            if side.early >= JOIN_SEGMENTS:
+                self._join(side, starts[0], pieces)
         while side.waiting > STREAM_WAITING:
             side.note("capture-limit", side.next, f"more than {STREAM_WAITING} bytes waited for missing ones")
             self._give_up(side, pieces)

@@ -11,8 +11,10 @@ from building import ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Talk, ethernet, ip
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import Assembler, Flow, Piece, Reader, Segment, flows
 from wirelens.codecs.captures import streams as limits
+from wirelens.codecs.conversations import Conversations
 
 
 def key(client: int = 1) -> bytes:
@@ -288,6 +290,33 @@ def test_one_side_only() -> None:
     assert sink.data() == b"x" * limits.JOIN_SEGMENTS
     assert sink.add(segment(900 + limits.JOIN_SEGMENTS, b"y"))[0].data == b"y"
     sink.close()
+
+
+def test_segments_count_once_however_they_are_held() -> None:
+    """Six segments and a seventh that fills the holes between them, then the SYN: nothing is missing."""
+    sink = Sink()
+    for at in (0, 1, 2, 3, 5, 7):
+        sink.add(segment(1 + at, bytes([at])))
+    assert sink.add(segment(1, bytes(range(8)))) == []
+    sink.add(segment(0, flags=SYN))
+    assert (sink.data(), sink.close().notes()) == (bytes(range(8)), [])
+
+
+def test_repeated_segments_do_not_begin_a_stream() -> None:
+    sink = Sink()
+    for _ in range(2 * limits.JOIN_SEGMENTS):
+        assert sink.add(segment(4, b"def")) == []
+    sink.add(segment(1, b"abc"), segment(0, flags=SYN))
+    assert (sink.data(), sink.close().notes()) == (b"abcdef", [])
+
+
+def test_segments_before_a_checkpoint_count() -> None:
+    assembler = Assembler()
+    for index in range(limits.JOIN_SEGMENTS - 1):
+        assert assembler.add(segment(900 + index, b"x")) == []
+    assembler, _ = checkpoint.load(checkpoint.save(assembler, Conversations()))
+    found = assembler.add(segment(900 + limits.JOIN_SEGMENTS - 1, b"x"))
+    assert b"".join(piece.data for piece in found) == b"x" * limits.JOIN_SEGMENTS
 
 
 def test_a_syn_behind_its_data() -> None:
