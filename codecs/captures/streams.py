@@ -26,7 +26,7 @@ CLOSED_FLOWS: Final = 1 << 13
 HISTORY: Final = 1 << 23
 """So many delivered bytes, of all streams, are kept to compare repetitions with."""
 JOIN_SEGMENTS: Final = 8
-"""A stream whose start was missed begins after this many segments with new bytes, or at an acknowledgement."""
+"""A stream whose start was missed begins after this many segments with new bytes, or when acknowledged."""
 JOIN_DISTANCE: Final = 1 << 20
 """A SYN whose number lies at most so far before the first bytes belongs to them."""
 GAP_TIME_US: Final = 1_000_000
