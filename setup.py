@@ -20,7 +20,7 @@ MYPYC = "mypy[mypyc]>=2.4,<2.5"
 # Modules and folders of codecs/ that stay interpreted, besides every __init__.py: nothing to gain, and
 # the C compiler's time grows with each.
 INTERPRETED = (
-    "codecs/captures/pasted",  # one text at a time, most of it regular expressions
+    "codecs/captures/pasting",  # one text at a time, most of it regular expressions
 )
 
 # What is compiled besides codecs/.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO, Final
 
     from wirelens.cli.options import Given
-    from wirelens.codecs.captures.pasted import Pasted
+    from wirelens.codecs.captures.pasting import Pasted
 
 CHUNK: Final = 1 << 18  # bytes read at a time
 TEXT_LIMIT: Final = 1 << 26  # bytes of text; longer ones are raw bytes
@@ -139,7 +139,7 @@ class Input:
         if quick is not None:
             self.form, whole = "hex", quick
         else:
-            from wirelens.codecs.captures.pasted import PACKETS, PastedError, pasted
+            from wirelens.codecs.captures.pasting import PACKETS, PastedError, pasted
 
             try:
                 found = self._hex_if_ambiguous(data) if form is None else pasted(data, form)
@@ -156,7 +156,7 @@ class Input:
 
     def _hex_if_ambiguous(self, data: bytes) -> Pasted:
         """What a text means; one of --hex that several forms fit is hex, as the option says."""
-        from wirelens.codecs.captures.pasted import PastedError, pasted
+        from wirelens.codecs.captures.pasting import PastedError, pasted
 
         try:
             return pasted(data)

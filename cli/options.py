@@ -85,7 +85,7 @@ def _protocols() -> dict[str, str]:
 
 def _forms() -> dict[str, str]:
     from wirelens.cli.inputs import CAPTURE
-    from wirelens.codecs.captures.pasted import FORMS
+    from wirelens.codecs.captures.pasting import FORMS
 
     return {CAPTURE: "pcap, pcapng, snoop", **FORMS}
 

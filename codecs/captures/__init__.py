@@ -1,11 +1,9 @@
 """Captures and pasted text to bytes: packet files, packets, streams. Pure: no files are opened.
 
-Names load when they are first used: who pastes text does not wait for the packet readers, nor the other way.
+Loaded on first use, so reading pasted text does not import the packet readers, and vice versa.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
         split,
     )
     from wirelens.codecs.captures.packets import Dissector, FragmentRow, Row, Segment
-    from wirelens.codecs.captures.pasted import pasted
+    from wirelens.codecs.captures.pasting import PastedError, pasted
     from wirelens.codecs.captures.pcap import Packet, State
     from wirelens.codecs.captures.reader import CHUNK, Reader, flows
     from wirelens.codecs.captures.streams import Assembler, Direction, Flow, Piece
@@ -39,6 +37,7 @@ __all__ = [
     "FragmentRow",
     "Packet",
     "PacketReader",
+    "PastedError",
     "Piece",
     "Reader",
     "Row",
@@ -66,13 +65,14 @@ _HOMES: Final[dict[str, str]] = {
     "FragmentRow": "packets",
     "Packet": "pcap",
     "PacketReader": "containers",
+    "PastedError": "pasting",
     "Piece": "streams",
     "Reader": "reader",
     "Row": "packets",
     "Segment": "packets",
     "State": "pcap",
     "flows": "reader",
-    "pasted": "pasted",
+    "pasted": "pasting",
     "range_reader": "containers",
     "read_packets": "containers",
     "sniff": "containers",
@@ -88,15 +88,3 @@ def __getattr__(name: str) -> object:
     value: object = getattr(import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value
-
-
-class _Package(ModuleType):
-    """Keeps `pasted` the function: importing the module of that name would put itself in its place."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name == "pasted" and isinstance(value, ModuleType):
-            value = value.pasted
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

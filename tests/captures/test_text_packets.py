@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wirelens.codecs.captures import flows, read_packets
-from wirelens.codecs.captures.pasted import PastedError, pasted
-from wirelens.codecs.captures.pasted.packets import capture_of, time_of
+from wirelens.codecs.captures.pasting import PastedError, pasted
+from wirelens.codecs.captures.pasting.packets import capture_of, time_of
 
 SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "captures" / "quirks"
 COOKED = bytes([0, 0, 0, 1, 0, 6]) + bytes(8)

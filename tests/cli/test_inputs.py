@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from wirelens.cli.inputs import CHUNK, STARTS, Input, InputError, Inputs, plain_hex
 from wirelens.cli.options import Given
 from wirelens.codecs.captures.containers import sniff
-from wirelens.codecs.captures.pasted import PastedError, pasted
+from wirelens.codecs.captures.pasting import PastedError, pasted
 
 if TYPE_CHECKING:
     from pathlib import Path

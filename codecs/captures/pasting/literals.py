@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from wirelens.codecs.captures.pasted.plain import (
+from wirelens.codecs.captures.pasting.plain import (
     ambiguous,
     base64_bytes,
     read_base64,
@@ -19,7 +19,7 @@ from wirelens.codecs.captures.pasted.plain import (
     strong_base64,
     words_of,
 )
-from wirelens.codecs.captures.pasted.source import Pasted, PastedError, Source
+from wirelens.codecs.captures.pasting.source import Pasted, PastedError, Source
 
 _WORD: Final = r"[A-Za-z_$@][\w$]*"
 _CHAIN: Final = rf"(?:new[ \t]+)?&?{_WORD}(?:(?:\.|::|!|->|\(\)\.)+(?:{_WORD})?)*(?:<[\w\s,:<>]*>)?"

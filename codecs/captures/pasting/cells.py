@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
-from wirelens.codecs.captures.pasted.cutting import PartReader
-from wirelens.codecs.captures.pasted.plain import ambiguous
-from wirelens.codecs.captures.pasted.source import LIMIT, PastedError
+from wirelens.codecs.captures.pasting.cutting import PartReader
+from wirelens.codecs.captures.pasting.plain import ambiguous
+from wirelens.codecs.captures.pasting.source import LIMIT, PastedError
 
 _NAMED: Final = {
     **{

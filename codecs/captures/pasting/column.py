@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from wirelens.codecs.captures.pasted.source import Pasted, Source
-from wirelens.codecs.captures.pasted.words import Kind, hex_kind, octets_of, words_of
+from wirelens.codecs.captures.pasting.source import Pasted, Source
+from wirelens.codecs.captures.pasting.words import Kind, hex_kind, octets_of, words_of
 
 _DOTS: Final = bytes(c if 0x20 <= c < 0x7F else 0x2E for c in range(256))
 _PAIR: Final = re.compile(r"[0-9A-Fa-f]{2}(?![^\s-])")

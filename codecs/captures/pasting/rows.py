@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from wirelens.codecs.captures.pasted.cutting import Part, split_parts
-from wirelens.codecs.captures.pasted.dump import Dump
-from wirelens.codecs.captures.pasted.packets import capture_of, is_no_frame, time_of
-from wirelens.codecs.captures.pasted.source import Pasted, Source
+from wirelens.codecs.captures.pasting.cutting import Part, split_parts
+from wirelens.codecs.captures.pasting.dump import Dump
+from wirelens.codecs.captures.pasting.packets import capture_of, is_no_frame, time_of
+from wirelens.codecs.captures.pasting.source import Pasted, Source
 
 PACKETS: Final = "packets"
 """The form of a text that is read as a capture: its bytes are a pcap file."""

@@ -9,8 +9,8 @@ import re
 import urllib.parse
 from typing import Final
 
-from wirelens.codecs.captures.pasted.quick import BLOCK
-from wirelens.codecs.captures.pasted.source import Pasted, PastedError, Source
+from wirelens.codecs.captures.pasting.quick import BLOCK
+from wirelens.codecs.captures.pasting.source import Pasted, PastedError, Source
 
 _HEX_PAIRS: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]{2}\s++)*+(?:[0-9A-Fa-f]{2})?")
 _HEX_PAIRS_JOINED: Final = re.compile(r"\s*+[0-9A-Fa-f]{2}([:,-])(?:[0-9A-Fa-f]{2}\1)*+[0-9A-Fa-f]{2}\s*+")

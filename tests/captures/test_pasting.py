@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wirelens.codecs.captures.pasted import FORMS, Pasted, PastedError, pasted
+from wirelens.codecs.captures.pasting import FORMS, Pasted, PastedError, pasted
 from wirelens.codecs.codes import CODES
 
 pytestmark = pytest.mark.once  # this part is never compiled
@@ -995,7 +995,7 @@ def test_long_texts_mean_the_same_read_quickly(name: str, kind: str, monkeypatch
         change = chooser.choice(["", "  ", "x", "9", ",", "\n", "*\n", "999"])
         texts.append(text[:at] + change + text[at + 1 :])
     quickly = [told(each) for each in texts]
-    module = sys.modules["wirelens.codecs.captures.pasted"]
+    module = sys.modules["wirelens.codecs.captures.pasting"]
     monkeypatch.setattr(module, "quick", lambda text, careful: None)
     for each, found in zip(texts, quickly, strict=True):
         assert found == told(each)

@@ -18,9 +18,9 @@ than one byte whose order nothing tells are refused.
 from collections.abc import Callable
 from typing import Final
 
-from wirelens.codecs.captures.pasted.column import read_block_and_text, read_text_column
-from wirelens.codecs.captures.pasted.exports import read_export, refuse_listing
-from wirelens.codecs.captures.pasted.literals import (
+from wirelens.codecs.captures.pasting.column import read_block_and_text, read_text_column
+from wirelens.codecs.captures.pasting.exports import read_export, refuse_listing
+from wirelens.codecs.captures.pasting.literals import (
     read_array,
     read_bare_escapes,
     read_inspected,
@@ -30,7 +30,7 @@ from wirelens.codecs.captures.pasted.literals import (
     read_strings,
     read_yaml,
 )
-from wirelens.codecs.captures.pasted.plain import (
+from wirelens.codecs.captures.pasting.plain import (
     quick_hex,
     read_base32,
     read_base64,
@@ -43,9 +43,9 @@ from wirelens.codecs.captures.pasted.plain import (
     read_quoted_printable,
     read_uuencode,
 )
-from wirelens.codecs.captures.pasted.quick import BLOCK, quick
-from wirelens.codecs.captures.pasted.rows import PACKETS, iter_forms, read_rows
-from wirelens.codecs.captures.pasted.source import Pasted, PastedError, Source, source_of, text_of
+from wirelens.codecs.captures.pasting.quick import BLOCK, quick
+from wirelens.codecs.captures.pasting.rows import PACKETS, iter_forms, read_rows
+from wirelens.codecs.captures.pasting.source import Pasted, PastedError, Source, source_of, text_of
 
 __all__ = ["FORMS", "PACKETS", "Pasted", "PastedError", "pasted"]
 

@@ -14,9 +14,9 @@ from json import JSONDecodeError, JSONDecoder
 from struct import Struct
 from typing import Final
 
-from wirelens.codecs.captures.pasted.packets import capture_of
-from wirelens.codecs.captures.pasted.rows import PACKETS
-from wirelens.codecs.captures.pasted.source import Pasted, Source
+from wirelens.codecs.captures.pasting.packets import capture_of
+from wirelens.codecs.captures.pasting.rows import PACKETS
+from wirelens.codecs.captures.pasting.source import Pasted, Source
 
 FRAME: Final = "frame_raw"
 TIME: Final = "frame.time_epoch"

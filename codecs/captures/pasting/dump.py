@@ -8,12 +8,12 @@ of each row but the last, and where a text column stands it must agree with the 
 
 import re
 
-from wirelens.codecs.captures.pasted.cells import Cells
-from wirelens.codecs.captures.pasted.column import is_blank, text_fits
-from wirelens.codecs.captures.pasted.cutting import ELLIPSIS, Part, PartReader, Row
-from wirelens.codecs.captures.pasted.plain import ambiguous
-from wirelens.codecs.captures.pasted.source import LIMIT, PastedError, Source
-from wirelens.codecs.captures.pasted.words import (
+from wirelens.codecs.captures.pasting.cells import Cells
+from wirelens.codecs.captures.pasting.column import is_blank, text_fits
+from wirelens.codecs.captures.pasting.cutting import ELLIPSIS, Part, PartReader, Row
+from wirelens.codecs.captures.pasting.plain import ambiguous
+from wirelens.codecs.captures.pasting.source import LIMIT, PastedError, Source
+from wirelens.codecs.captures.pasting.words import (
     NUMBERS,
     Kind,
     hex_kind,

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from wirelens.codecs.captures.pasted.source import PastedError, Source
+from wirelens.codecs.captures.pasting.source import PastedError, Source
 
 _ROW: Final = re.compile(
     r"""(?P<indent>[ \t]*)(?:\|[ \t]*)?

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from wirelens.codecs.captures.pasted.source import LIMIT, Pasted, PastedError
+from wirelens.codecs.captures.pasting.source import LIMIT, Pasted, PastedError
 
 BLOCK: Final = 1 << 16
 """Characters of a text that is long; they are looked at by as many."""
