@@ -3,6 +3,8 @@
     python -m bench [--only ROW]... [--quick] [--long] [--json FILE]
     python -m bench --setup       the others first, from npm and PyPI
     python -m bench --list
+    python -m bench --against PYTHON [--only ROW]...
+                                  beside the wirelens of another Python; exit status 1 if a row is slower
 
 Run it from the project's root with the Python that has wirelens installed. Each side of a row runs in a
 process of its own, one thread, warmed up, garbage collection as it is by default; the two take turns, and the
@@ -18,6 +20,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
+from bench import against
 from bench.duel import ContenderError
 from bench.peers import NPM, PYPI, Peers, usual_folder
 from bench.rows import ROWS, MissingError, Outcome, Row, Settings, is_compiled
@@ -37,10 +40,17 @@ def main(arguments: list[str] | None = None) -> int:
     rows = [row for row in ROWS if row.name in options.only or (not options.only and not row.long)]
     if options.long and not options.only:
         rows = ROWS
+    if options.against:
+        rows = [row for row in rows if row.own]
+        if not rows:
+            print(f"not to be compared: {', '.join(options.only)}", file=sys.stderr)
+            return 2
     results = []
     with tempfile.TemporaryDirectory(prefix="wirelens-bench-", dir=options.folder) as name:
         folder = Path(name)
         settings = Settings.quick(peers, folder) if options.quick else Settings(peers, folder)
+        if options.against:
+            return against.report(rows, options.against, settings, options.json)
         about = circumstances(peers, options.quick)
         for row in rows:
             print(f"{row.name} …", end="", file=sys.stderr, flush=True)
@@ -66,6 +76,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--long", action="store_true", help="also the rows that take many minutes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there too")
     parser.add_argument("--list", action="store_true", help="name the rows")
+    parser.add_argument("--against", type=Path, metavar="PYTHON", help="a Python with another wirelens")
     parser.add_argument("--setup", action="store_true", help="install the others")
     parser.add_argument("--peers", type=Path, default=usual_folder(), help="where the others are")
     parser.add_argument("--folder", type=Path, help="for files that are made, some GB with --long")

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self
 
 Command = Sequence[str | Path]
+TURN = 0.2  # seconds of the processor that a turn takes at least, where passes are counted
 
 
 class ContenderError(RuntimeError):
@@ -40,6 +41,7 @@ class Contender:
         )
         self.messages = 0
         self.bytes = 0
+        self._passes = 0  # in a turn of `processor`
 
     def __enter__(self) -> Self:
         return self
@@ -59,14 +61,27 @@ class Contender:
 
     def seconds(self) -> float:
         """Run one pass."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        return float(self._line())
+        return self._turn(1)[0]
 
     def rate(self) -> float:
         """Run one pass; messages a second."""
         return self.messages / self.seconds()
+
+    def processor(self) -> float:
+        """Run a few passes; seconds of the processor, user and system, of one.
+
+        Only Python contenders say them.
+        """
+        if not self._passes:
+            self._passes = max(1, round(TURN / max(self._turn(1)[1], 1e-6)))
+        return self._turn(self._passes)[1] / self._passes
+
+    def _turn(self, passes: int) -> list[float]:
+        """Run some passes; seconds by the clock and, where the contender says them, of the processor."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{passes}\n")
+        self._process.stdin.flush()
+        return [float(figure) for figure in self._line().split()]
 
     def _line(self) -> str:
         assert self._process.stdout is not None
@@ -96,6 +111,14 @@ class Pairs:
         return statistics.median(self.ratios)
 
     @property
+    def quartiles(self) -> tuple[float, float]:
+        """Of the pairs' ratios."""
+        if len(self.ratios) < 2:
+            return self.ratio, self.ratio
+        low, _, high = statistics.quantiles(self.ratios, n=4, method="inclusive")
+        return low, high
+
+    @property
     def our_median(self) -> float:
         return statistics.median(self.ours)
 
@@ -116,9 +139,10 @@ def alternate(ours: Callable[[], float], theirs: Callable[[], float], pairs: int
 
 @dataclass(frozen=True)
 class Finished:
-    """A command that ran to its end: seconds, peak memory of its process in bytes, bytes it printed."""
+    """A command that ran to its end: seconds, those of the processor, peak memory and output in bytes."""
 
     seconds: float
+    processor: float  # user and system
     peak: int
     printed: int
 
@@ -150,4 +174,4 @@ def run(command: Command, source: Path | None = None, env: dict[str, str] | None
             errors.seek(0)
             said = errors.read().strip().splitlines()
             raise ContenderError(said[-1] if said else f"ended with status {process.returncode}")
-    return Finished(seconds, usage.ru_maxrss * unit, printed)
+    return Finished(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit, printed)

@@ -9,13 +9,15 @@ import statistics
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from bench import bulk, captures, corpus
-from bench.duel import Contender, Pairs, alternate, run
+from bench import against, bulk, captures, corpus
+from bench.against import Installed, Turn
+from bench.duel import Contender, alternate, run
 from bench.peers import Peers
 
 MB = 1_000_000
@@ -43,6 +45,10 @@ class Settings:
     def quick(peers: Peers, folder: Path) -> Settings:
         """Small sizes, to see that all runs; the figures say little."""
         return Settings(peers, folder, 3, 0.2, 500, MB, 4 * MB, MB, 3)
+
+
+# What `bench --against` measures of a row: our side alone.
+Own = Callable[[Installed, Settings], AbstractContextManager[Turn]]
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,7 @@ class Row:
     at_most: bool = False
     unit: str = " ×"
     long: bool = False
+    own: Own | None = None  # our side alone, for the comparison with another wirelens
 
     @property
     def wanted(self) -> str:
@@ -129,10 +136,13 @@ def interpreted(settings: Settings) -> Path:
 
 
 def file_of(protocol: str, settings: Settings) -> Path:
-    """The file of a protocol's messages, made when it is first asked for."""
+    """The file of a protocol's messages, made when it is first asked for; of "-" what detection is asked."""
     path = settings.folder / f"{protocol}.messages"
     if not path.exists():
-        path.write_bytes(corpus.join(corpus.load(protocol, settings.messages).messages))
+        if protocol == "-":
+            path.write_bytes(corpus.join(contents(1 << 16).values()))
+        else:
+            path.write_bytes(corpus.join(corpus.load(protocol, settings.messages).messages))
     return path
 
 
@@ -154,16 +164,14 @@ def duel(ours: Contender, theirs: Contender, settings: Settings) -> Outcome:
         f"{pairs.our_median:,.0f}/s, {pairs.our_median * size / MB:,.0f} MB/s",
         f"{pairs.their_median:,.0f}/s",
         pairs.ratio,
-        quartiles(pairs),
+        pairs.quartiles,
         figures={"ours": pairs.our_median, "theirs": pairs.their_median, "bytes_each": size},
     )
 
 
-def quartiles(pairs: Pairs) -> tuple[float, float]:
-    if len(pairs.ratios) < 2:
-        return pairs.ratio, pairs.ratio
-    low, _, high = statistics.quantiles(pairs.ratios, n=4, method="inclusive")
-    return low, high
+def own(task: str, protocol: str) -> Own:
+    """Our side of a row, for the comparison with another wirelens."""
+    return partial(against.passes, task, partial(file_of, protocol), protocol)
 
 
 # ---- decoding and encoding
@@ -208,11 +216,7 @@ def wirelens(*arguments: str | Path) -> list[str | Path]:
 
 def start(arguments: list[str], settings: Settings) -> Outcome:
     """Seconds of a whole command and of Python that imports click, in turn."""
-    if arguments[0] == "decode":
-        path = settings.folder / "small.hex"
-        path.write_text(corpus.load("esnp-line", 1).messages[0].hex() + "\n")
-        arguments = [*arguments, str(path)]
-    ours = partial(seconds, wirelens(*arguments))
+    ours = partial(seconds, wirelens(*with_file(arguments, settings)))
     theirs = partial(seconds, [sys.executable, "-c", "import click"])
     for _ in range(2):
         ours()
@@ -222,9 +226,23 @@ def start(arguments: list[str], settings: Settings) -> Outcome:
         f"{pairs.our_median * 1000:.0f} ms",
         f"{pairs.their_median * 1000:.0f} ms",
         pairs.ratio,
-        quartiles(pairs),
+        pairs.quartiles,
         figures={"ours": pairs.our_median, "theirs": pairs.their_median},
     )
+
+
+def with_file(arguments: list[str], settings: Settings) -> Sequence[str | Path]:
+    """The arguments of a command, with a small file where it needs one."""
+    if arguments[0] != "decode":
+        return arguments
+    path = settings.folder / "small.hex"
+    if not path.exists():
+        path.write_text(corpus.load("esnp-line", 1).messages[0].hex() + "\n")
+    return [*arguments, path]
+
+
+def decode_of_capture(settings: Settings) -> Sequence[str | Path]:
+    return ["decode", "--format", "jsonl", capture_of(settings.capture // 4, settings)[0]]
 
 
 def seconds(command: list[str | Path]) -> float:
@@ -390,6 +408,7 @@ def _decoding() -> list[Row]:
             peer,
             reach,
             partial(against_javascript, "tree", "tree", protocol),
+            own=own("tree", protocol),
         )
         for short, title, protocol, peer, reach in (
             ("final", "Hessian 2.0", "hessian2", "hessian.js", 4.5),
@@ -414,6 +433,7 @@ def _decoding() -> list[Row]:
             "python-hessian + json",
             60,
             partial(against_python, "text", "python-hessian-text"),
+            own=own("text", "hessian2"),
         )
     )
     rows.append(
@@ -423,6 +443,7 @@ def _decoding() -> list[Row]:
             "hessian.js encode",
             1,
             partial(against_javascript, "back", "back", "hessian2"),
+            own=own("back", "hessian2"),
         )
     )
     rows.append(
@@ -432,10 +453,18 @@ def _decoding() -> list[Row]:
             "hessian.js encode, from objects",
             None,
             partial(against_javascript, "text-back", "back", "hessian2"),
+            own=own("text-back", "hessian2"),
         )
     )
     rows += [
-        Row(protocol, f"{protocol}, decode", "interpreted", 6, partial(against_interpreted, protocol))
+        Row(
+            protocol,
+            f"{protocol}, decode",
+            "interpreted",
+            6,
+            partial(against_interpreted, protocol),
+            own=own("stream", protocol),
+        )
         for protocol in corpus.MADE
     ]
     return rows
@@ -445,7 +474,14 @@ ROWS: list[Row] = [
     *_decoding(),
     Row("read", "capture → packets", "tshark -z conv,tcp", None, partial(capture_layer, "reading")),
     Row("streams", "capture → streams", "tshark -z conv,tcp", None, partial(capture_layer, "streams")),
-    Row("capture", "capture → messages (Dubbo)", "tshark -T ek", 30, capture_to_messages),
+    Row(
+        "capture",
+        "capture → messages (Dubbo)",
+        "tshark -T ek",
+        30,
+        capture_to_messages,
+        own=partial(against.commands, decode_of_capture),
+    ),
     *(
         Row(
             f"start-{arguments[0].strip('-')}",
@@ -454,10 +490,11 @@ ROWS: list[Row] = [
             reach,
             partial(start, arguments),
             at_most=True,
+            own=partial(against.commands, partial(with_file, arguments)),
         )
         for arguments, reach in ((["decode"], 1.5), (["--help"], 1.3), (["protocols"], 1.3))
     ),
-    Row("detect", "detect, 64 KiB", "16 KiB", 4.6, detection, at_most=True),
+    Row("detect", "detect, 64 KiB", "16 KiB", 4.6, detection, at_most=True, own=own("detect", "-")),
     Row(
         "memory-capture",
         "peak memory, 1 GB capture",
@@ -476,5 +513,13 @@ ROWS: list[Row] = [
         memory_of_message,
         at_most=True,
     ),
-    Row("bulk", "bulk, 1 GB of captures", "one process, decode", 1.3, bulk_conversion, long=True),
+    Row(
+        "bulk",
+        "bulk, 1 GB of captures",
+        "one process, decode",
+        1.3,
+        bulk_conversion,
+        long=True,
+        own=against.bulk,
+    ),
 ]
