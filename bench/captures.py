@@ -21,7 +21,7 @@ from pathlib import Path
 
 import wirelens.codecs.captures.streams as module
 from bench import bulk
-from wirelens.codecs.captures import Assembler, Dissector, Reader, flows, read_packets
+from wirelens.codecs.captures import Assembler, Dissector, Piece, Reader, Segment, flows, read_packets
 from wirelens.codecs.conversations import Conversations
 
 CHUNK = 1 << 18
@@ -89,21 +89,26 @@ def read(path: Path) -> int:
 
 def dissect(path: Path) -> int:
     dissector = Dissector()
+    segments: list[Segment] = []
     count = 0
     for packet in read_packets(chunks(path)):
-        dissector.dissect(packet)
+        dissector.add(packet, segments)
+        segments.clear()
         count += 1
     return count
 
 
 def assemble(path: Path) -> int:
     dissector, assembler = Dissector(), Assembler()
+    segments: list[Segment] = []
+    pieces: list[Piece] = []
     count = 0
     for packet in read_packets(chunks(path)):
-        segment = dissector.dissect(packet)
+        dissector.add(packet, segments)
+        assembler.extend(segments, pieces)
+        segments.clear()
+        pieces.clear()
         count += 1
-        if segment is not None:
-            assembler.add(segment)
     assembler.close()
     return count
 
@@ -111,7 +116,8 @@ def assemble(path: Path) -> int:
 def whole(path: Path) -> int:
     reader = Reader()
     for chunk in chunks(path):
-        reader.feed(chunk)
+        for _ in reader.steps(chunk):
+            pass
     reader.close()
     assert reader.payload == reader.delivered + reader.retransmitted
     return reader.packets
@@ -138,11 +144,11 @@ def decode(path: Path, written: bool = False) -> int:
     conversations = Conversations()
     count = 0
     for chunk in (*chunks(path), b""):
-        for piece in reader.feed(chunk) if chunk else reader.close():
-            for said in conversations.feed(piece):
+        for pieces in reader.steps(chunk) if chunk else [reader.close()]:
+            for message in conversations.feed(pieces):
                 count += 1
                 if written:
-                    said.record.to_json()
+                    message.record.to_json()
     return count + len(conversations.close())
 
 

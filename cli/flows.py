@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wirelens.cli.select import Selection
     from wirelens.codecs import Json
     from wirelens.codecs.captures import Flow
-    from wirelens.codecs.conversations import Said, Verdict
+    from wirelens.codecs.conversations import Message, Verdict
     from wirelens.formatters.layout import Line
 
 EPILOG: Final = """\b
@@ -154,7 +154,7 @@ class Row:
         self.first: Verdict | None = None
         self.second: Verdict | None = None
 
-    def add(self, said: Said) -> None:
+    def add(self, said: Message) -> None:
         record = said.record
         if record.error is not None:
             self.undecoded += record.length
@@ -256,7 +256,7 @@ def conversations(
     listed: dict[int, Listed] = {}
     kept: dict[Verdict, Verdict] = {}  # most flows are found alike: one verdict stands for them
 
-    def count(said: list[Said]) -> None:
+    def count(said: list[Message]) -> None:
         for (number, direction), verdict in capture.verdicts.items():
             if len(kept) < VERDICTS_KEPT:
                 verdict = kept.setdefault(verdict, verdict)
@@ -274,7 +274,7 @@ def conversations(
         row = rows.get(number)
         if row is None:
             row = rows[number] = Row(piece.flow)
-        count(capture.conversations.feed(piece))
+        count(capture.conversations.feed([piece]))
         if piece.end:
             row.ends += 1
             if row.ends == 2:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wirelens.cli.select import Selection
     from wirelens.codecs import Record
     from wirelens.codecs.captures import Piece
-    from wirelens.codecs.conversations import Said, Verdict
+    from wirelens.codecs.conversations import Message, Verdict
 
 LARGE: Final = 1 << 25  # bytes of a file that takes long enough for a progress bar
 PORTION: Final = 128  # pieces of streams that are decoded before what they gave is written
@@ -67,11 +67,11 @@ class Capture:
     def records(self) -> Iterator[list[Record]]:
         """The messages, each when it is complete; bytes of other protocols are only counted."""
         for pieces in self.pieces():
-            yield self._known(self.conversations.feed_all(pieces))
+            yield self._known(self.conversations.feed(pieces))
         yield self._known(self.conversations.close())
 
-    def _known(self, said: list[Said]) -> list[Record]:
-        records = known(said)
+    def _known(self, messages: list[Message]) -> list[Record]:
+        records = known(messages)
         self.messages += len(records)
         return records
 
@@ -91,7 +91,7 @@ class Capture:
             click.echo(f"{name}: at byte {note.offset}: {clean(note.text)} ({note.code})", err=True)
         if len(damage) > NOTES_SAID:
             click.echo(f"{name}: {count(len(damage) - NOTES_SAID, 'more note')} like these", err=True)
-        for way, note in self.conversations.unsaid[:NOTES_SAID]:
+        for way, note in self.conversations.unattached_notes[:NOTES_SAID]:
             click.echo(f"{name}: {way}: {clean(note.text)} ({note.code})", err=True)
         if foreign:
             flows = count(self.conversations.foreign_flows, "flow")

@@ -1,13 +1,13 @@
 """Decoding: a stream of bytes, whole or in chunks, to records."""
 
-from typing import Final
+from typing import Any, Final
 
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import registry
 from wirelens.codecs.codec import Codec
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.detect import ENOUGH_BYTES, detect
+from wirelens.codecs.detect import ENOUGH_BYTES, Detection, detect
 from wirelens.codecs.record import UNKNOWN, Record
 from wirelens.codecs.tape import Buffer, Tape
 
@@ -33,12 +33,13 @@ class Decoder:
 
     With `protocol` None the protocol is detected once, on the first bytes, and stays. `base` is the
     stream's offset of the first byte fed. `other` may hold bytes of the opposite direction, to help
-    detection.
+    detection. `detection` is the one that was used, once there was one.
     """
 
     def __init__(self, protocol: str | None = None, base: int = 0, other: bytes = b"") -> None:
         self.codec: Codec | None = None
         self.settled = False
+        self.detection: Detection | None = None
         self.other = other
         self._unknown = ("unknown-protocol", "no protocol has enough evidence")
         self._data = b""
@@ -91,6 +92,20 @@ class Decoder:
         self._read_again = 0
         return records
 
+    def save(self) -> tuple[Any, ...]:
+        """The state as plain values: protocol, offset, and the bytes that are in no record yet."""
+        data = b"".join([self._data[self._pos :], *(self._parts or ())])
+        return (self.protocol, int(self._base + self._pos), data)
+
+    @staticmethod
+    def load(state: tuple[Any, ...]) -> "Decoder":
+        """A decoder that goes on where `save` was called."""
+        protocol, base, data = state
+        decoder = Decoder(protocol, base)
+        if data:
+            decoder._take(data)
+        return decoder
+
     def _take(self, chunk: bytes) -> None:
         self._received += len(chunk)
         if self._pos == len(self._data) and self._parts is None:
@@ -135,6 +150,7 @@ class Decoder:
         if found.protocol == UNKNOWN and not final and len(data) < ENOUGH_BYTES:
             self._wanted = min(2 * len(data), ENOUGH_BYTES)
             return False
+        self.detection = found
         if found.protocol != UNKNOWN:
             self.codec = registry.get(found.protocol)
         elif found.code != "unknown-protocol":

@@ -30,7 +30,7 @@ from wirelens.cli.bulk.chunks import (
 )
 from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.plan import Range, load_range
-from wirelens.cli.bulk.reading import Fault, Late, capture_notes, read_fragments
+from wirelens.cli.bulk.reading import Fault, Late, read_fragments
 from wirelens.cli.bulk.rows import (
     AGAIN,
     CARRIED,
@@ -49,11 +49,9 @@ from wirelens.cli.bulk.table import PartWriter, PendingWriter, RecordWriter
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import (
     Assembler,
-    Dissector,
     FragmentRow,
-    Packet,
-    PacketReader,
     Piece,
+    Reader,
     Segment,
     unbundle,
 )
@@ -262,10 +260,10 @@ class Endpoints:
         streams, plain = plain_json.loads(state)
         assembler, conversations = checkpoint.load(plain_json.tuples(plain), self._protocol, False)
         self._begin(assembler, conversations)
-        waiting = checkpoint.waiting(assembler)
+        waiting = assembler.waiting()
         for size, packet in waiting:
             self._came[packet >> FILE_SHIFT] = self._came.get(packet >> FILE_SHIFT, 0) + size
-        flows = {flow.number: flow for flow, _ in checkpoint.flows(assembler)}
+        flows = {flow.number: flow for flow, _ in assembler.known_flows()}
         for size, packet in chain(waiting, self._maker.load(streams, flows)):
             self._account.counts(packet >> FILE_SHIFT)[CARRIED] += size
 
@@ -273,7 +271,7 @@ class Endpoints:
         """Take the next segments, which are of one file."""
         pieces: list[Piece] = []
         assembler = self._assembler
-        size = assembler.extend_all(segments, pieces)
+        size = assembler.extend(segments, pieces)
         if size:
             file = segments[0].packet >> FILE_SHIFT
             counts = self._account.counts(file)
@@ -297,13 +295,13 @@ class Endpoints:
 
     def goes_on(self, horizon: int) -> bool:
         """Whether it is worth keeping: a connection is open, or ended so lately that more may come."""
-        for flow, ended in checkpoint.flows(self._assembler):
+        for flow, ended in self._assembler.known_flows():
             return flow.last_us >= (horizon if ended else horizon - OVER_TIME_US)
         return False
 
     def keep(self) -> bytes:
         """What another run needs to go on."""
-        waiting = checkpoint.waiting(self._assembler)
+        waiting = self._assembler.waiting()
         streams, undecoded = self._maker.save()
         for size, packet in chain(waiting, undecoded):
             self._account.counts(packet >> FILE_SHIFT)[PENDING] += size
@@ -390,50 +388,34 @@ def decode_capture(
 
     `said` gets what was read of it. An OSError of `chunks` is the end; `said` tells it among the notes.
     """
-    packets = PacketReader()
-    dissector, assembler = Dissector(), Assembler()
+    reader = Reader(file_bits=file << FILE_SHIFT)
     conversations = Conversations(protocol or None, sources=False)
-    shift = file << FILE_SHIFT
     came: dict[int, int] = {}
     broken: list[Fault] = []
 
-    def portions() -> Iterator[list[Packet]]:
+    def portions() -> Iterator[list[Piece]]:
         try:
             for chunk in chunks:
-                yield from packets.steps(chunk)
+                yield from reader.steps(chunk)
         except OSError as error:
-            broken.append(("unreadable", packets.position, str(error)))
-        yield packets.close()
+            broken.append(("unreadable", reader.position, str(error)))
+        yield reader.close()
 
-    for portion in portions():
-        pieces: list[Piece] = []
-        for packet in portion:
-            packet.number |= shift
-            segment = dissector.dissect(packet)
-            for late in dissector.given_up:
-                assembler.extend(late, pieces)
-            dissector.given_up = []
-            if segment is not None:
-                assembler.extend(segment, pieces)
+    for pieces in portions():
         maker.pieces(pieces, conversations, came)
         yield None
-    pieces = []
-    for segment in dissector.close():
-        assembler.extend(segment, pieces)
-    maker.pieces(pieces, conversations, came)
-    maker.pieces(assembler.close(), conversations, came)
     for each in conversations.close():
         maker.said(each)
     maker.close()
     said |= {
-        "read": packets.bytes_read,
-        "payload": assembler.payload,
-        "retransmitted": assembler.retransmitted,
-        "flows": assembler.flows,
-        "packets": packets.number,
-        "container": packets.container,
-        "compressed": packets.compressed,
-        "notes": broken + capture_notes(packets, dissector),
+        "read": reader.bytes_read,
+        "payload": reader.payload,
+        "retransmitted": reader.retransmitted,
+        "flows": reader.flows,
+        "packets": reader.packets,
+        "container": reader.container,
+        "compressed": reader.compressed,
+        "notes": broken + [(note.code, int(note.offset), note.text) for note in reader.damage],
     }
     yield None
 

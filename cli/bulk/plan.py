@@ -124,7 +124,7 @@ def _look(readers: Readers, file: Found, entries: Sequence[Known], of_digest: Ma
         return Input(0, *file, "unreadable", NO_TIME, str(error), "")
     sign = digest(head)
     reader = PacketReader()
-    packets = reader.feed(head)
+    packets = [packet for portion in reader.steps(head) for packet in portion]
     if len(head) < HEAD_BYTES:
         packets += reader.close()
     container = reader.container

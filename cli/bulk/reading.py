@@ -31,6 +31,7 @@ from wirelens.codecs.captures import (
     range_reader,
 )
 from wirelens.codecs.captures.bundles import Bundle
+from wirelens.codecs.captures.reader import packet_notes
 
 BATCH_BYTES = 1 << 23
 """Rows are given out in batches of about so many bytes."""
@@ -148,11 +149,8 @@ def _read_capture(
 
 def capture_notes(reader: PacketReader, dissector: Dissector) -> list[Fault]:
     """What is wrong with a capture and its packets."""
-    notes = [(note.code, int(note.offset), note.text) for note in reader.notes]
-    for offset, number, reason in dissector.damaged:
-        text = "is cut" if reason == "cut" else "cannot be true"
-        notes.append(("bad-packet", int(offset), f"packet {number & NUMBER_MASK}: a header {text}"))
-    return notes
+    notes = reader.notes + packet_notes(dissector, NUMBER_MASK)
+    return [(note.code, int(note.offset), note.text) for note in notes]
 
 
 def write_fragments(side: str, index: int, time: int, waiting: Sequence[FragmentRow]) -> None:
@@ -186,11 +184,9 @@ def read_fragments(side: str, final: bool, separate: bool) -> tuple[list[Late], 
         time, plain = plain_json.loads(folder.read(name))
         for key, offset, more, data, time_us, number, file_offset in plain:
             dissector = dissectors.setdefault(number >> FILE_SHIFT if separate else 0, Dissector())
-            segment = dissector.add_fragment((key, offset, more, data, time_us, number, file_offset))
-            take(dissector.given_up, time_us)
-            dissector.given_up = []
-            if segment is not None:
-                take((segment,), time_us)
+            segments: list[Segment] = []
+            dissector.add_fragment((key, offset, more, data, time_us, number, file_offset), segments)
+            take(segments, time_us)
     left: list[FragmentRow] = []
     for dissector in dissectors.values():
         if final:

@@ -13,7 +13,7 @@ from mypy_extensions import i32, i64, mypyc_attr
 
 from wirelens.cli.bulk.chunks import FILE_SHIFT
 from wirelens.codecs.captures.streams import Flow, Piece
-from wirelens.codecs.conversations import Conversations, Said
+from wirelens.codecs.conversations import Conversations, Message
 from wirelens.codecs.notation import Writer, tree_json
 from wirelens.codecs.record import UNKNOWN, Note, Record
 from wirelens.codecs.tape import Tape
@@ -282,12 +282,12 @@ class RowMaker:
                 self._piece(piece, size, packet)
                 file = packet >> FILE_SHIFT
                 came[file] = came.get(file, 0) - size
-            for said in conversations.feed(piece):
+            for said in conversations.feed([piece]):
                 self.said(said)
             if piece.end:
                 self._end(piece)
 
-    def said(self, said: Said) -> None:
+    def said(self, said: Message) -> None:
         """A record of a conversation."""
         self._record(self._streams[said.flow.number, said.direction], said.record, said)
 
@@ -402,7 +402,7 @@ class RowMaker:
         stream.position = int(end)
         return last
 
-    def _record(self, stream: Stream, record: Record, said: Said | None) -> None:
+    def _record(self, stream: Stream, record: Record, said: Message | None) -> None:
         codec = record.codec
         if codec is None:
             self._unknown(stream, record, self._count(stream, record, UNRECOGNISED))

@@ -57,6 +57,7 @@ class Bundler:
     def feed(self, packets: list[Packet]) -> list[Bundle]:
         """The bundles that these packets make full."""
         bundles: list[Bundle] = []
+        segments: list[Segment] = []
         dissector = self.dissector
         self.packets += len(packets)
         for packet in packets:
@@ -68,13 +69,10 @@ class Bundler:
                 self.first_us = time_us
             if time_us > self.last_us:
                 self.last_us = time_us
-            segment = dissector.dissect(packet)
-            if dissector.given_up:
-                for late in dissector.given_up:
-                    self.add(late, bundles)
-                dissector.given_up = []
-            if segment is not None:
+            dissector.add(packet, segments)
+            for segment in segments:
                 self.add(segment, bundles)
+            segments.clear()
         return bundles
 
     def add(self, segment: Segment, bundles: list[Bundle]) -> None:

@@ -152,15 +152,8 @@ class PacketReader:
         reader = self._reader
         return ("", (), ()) if reader is None else reader.state()
 
-    def feed(self, chunk: bytes) -> list[Packet]:
-        """The packets that this chunk completes."""
-        packets: list[Packet] = []
-        for step in self.steps(chunk):
-            packets.extend(step)
-        return packets
-
     def steps(self, chunk: bytes) -> Iterator[list[Packet]]:
-        """As `feed`, in portions: gzip is unpacked UNPACK_STEP bytes at a time."""
+        """The packets that a chunk completes; in portions, as gzip may unpack it to many times its size."""
         if not chunk:
             return
         self.bytes_fed += len(chunk)

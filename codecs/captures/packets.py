@@ -246,18 +246,46 @@ class Dissector:
     def __init__(self) -> None:
         self.ignored: dict[str, int] = {}
         self.damaged: list[tuple[int, int, str]] = []
-        self.given_up: list[Segment] = []
+        self._late: list[Segment] = []
         self._waiting: dict[bytes, _Datagram] = {}
         self._waiting_cost: i64 = 0
         self._reason: str = ""
         self._out: Final = BytesWriter()  # for keys
 
-    def dissect(self, packet: Packet) -> Segment | None:
-        """The segment this packet carries or completes; None is counted in `ignored`.
+    def add(self, packet: Packet, segments: list[Segment]) -> None:
+        """Append the segments that this packet carries or completes, in order; without one it is `ignored`.
 
-        `given_up` then holds what comes before it: the other segments of an 802.11 frame with several frames
-        in it, and what was left of datagrams that waited too long for fragments.
+        Several come from an 802.11 frame that aggregates frames, and when datagrams waited too long for
+        their fragments: what there is of those comes first.
         """
+        segment = self._dissect(packet)
+        if self._late:
+            segments.extend(self._late)
+            self._late = []
+        if segment is not None:
+            segments.append(segment)
+
+    def add_fragment(self, row: FragmentRow, segments: list[Segment]) -> None:
+        """Take a fragment that another Dissector's `state` gave; append the segments that it completes."""
+        key, offset, more, data, time_us, number, file_offset = row
+        packet = Packet(number, time_us, 228, 0, b"", 0, file_offset)
+        segment = self._fragment(packet, key, offset, more, data, len(data))
+        if self._late:
+            segments.extend(self._late)
+            self._late = []
+        if segment is not None:
+            segments.append(segment)
+
+    def close(self) -> list[Segment]:
+        """The segments of datagrams whose fragments did not all arrive, as far as they go."""
+        while self._waiting:
+            self._give_up(next(iter(self._waiting)))
+        segments = self._late
+        self._late = []
+        return segments
+
+    def _dissect(self, packet: Packet) -> Segment | None:
+        """The last segment of this packet; those before it go to `_late`."""
         link_type: int = packet.link_type
         layer = LINK_LAYERS.get(link_type, -1)
         if layer < 0:
@@ -271,26 +299,12 @@ class Dissector:
             whole = len(packet.data)
         return self._walk(packet, packet.data, layer, whole, ())
 
-    def close(self) -> list[Segment]:
-        """What can be said of datagrams whose fragments never all came."""
-        while self._waiting:
-            self._give_up(next(iter(self._waiting)))
-        found = self.given_up
-        self.given_up = []
-        return found
-
     def state(self) -> list[FragmentRow]:
         """The waiting fragments as plain rows, for `add_fragment` of another Dissector."""
         rows: list[FragmentRow] = []
         for datagram in self._waiting.values():
             rows.extend(datagram.rows)
         return rows
-
-    def add_fragment(self, row: FragmentRow) -> Segment | None:
-        """Take a fragment that another Dissector's `state` gave; the segment if it completes one."""
-        key, offset, more, data, time_us, number, file_offset = row
-        packet = Packet(number, time_us, 228, 0, b"", 0, file_offset)
-        return self._fragment(packet, key, offset, more, data, len(data))
 
     def _ignore(self, reason: str, packet: Packet) -> None:
         self.ignored[reason] = self.ignored.get(reason, 0) + 1
@@ -754,7 +768,7 @@ class Dissector:
             found = self._walk(packet, data[start : start + length], LLC, length, ())
             if found is not None:
                 if last is not None:
-                    self.given_up.append(last)
+                    self._late.append(last)
                 last = found
             position += (AGGREGATE_HEADER + length + 3) & ~3
         return last
@@ -823,7 +837,7 @@ class Dissector:
         packet = Packet(last[5], last[4], 228, 0, b"", 0, last[6])
         found = self._transport(packet, key, datagram, data, max(len(data), datagram.total))
         if found is not None:
-            self.given_up.append(found)
+            self._late.append(found)
 
 
 def _is_forward(data: bytes, addresses: i64, width: i64, ports: i64) -> bool:

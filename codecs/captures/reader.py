@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from mypy_extensions import i64
+
 from wirelens.codecs.captures.containers import UNSUPPORTED, PacketReader
-from wirelens.codecs.captures.packets import Dissector
+from wirelens.codecs.captures.packets import Dissector, Segment
 from wirelens.codecs.captures.pcap import Packet, State
 from wirelens.codecs.captures.streams import Assembler, Flow, Piece
 from wirelens.codecs.codes import Note
@@ -16,24 +18,19 @@ CHUNK: Final = 1 << 16
 class Reader:
     """Chunks of a capture in, pieces of its streams out, each as soon as it is in order; bounded memory.
 
-    Never raises for what the bytes are. After `close`: bytes_read = overhead + payload and
-    payload = delivered + retransmitted, in unpacked bytes.
+    `state` and `position` go on where another reader stopped (see `PacketReader`). `file_bits` are set in the
+    numbers of all packets, to tell those of several files apart. Never raises for what the bytes are. After
+    `close`: bytes_read = overhead + payload and payload = delivered + retransmitted, in unpacked bytes.
     """
 
-    def __init__(self, state: State | None = None, position: int = 0) -> None:
+    def __init__(self, state: State | None = None, position: int = 0, file_bits: int = 0) -> None:
         self.packet_reader: Final = PacketReader(state, position)
         self.dissector: Final = Dissector()
         self.assembler: Final = Assembler()
-
-    def feed(self, chunk: bytes) -> list[Piece]:
-        """The pieces that this chunk completes."""
-        pieces: list[Piece] = []
-        for packets in self.packet_reader.steps(chunk):
-            self._add(packets, pieces)
-        return pieces
+        self._file_bits: Final[i64] = file_bits
 
     def steps(self, chunk: bytes) -> Iterator[list[Piece]]:
-        """As `feed`, in portions that stay bounded when gzip unpacks a chunk to many times its size."""
+        """The pieces that a chunk completes; in portions, as gzip may unpack it to many times its size."""
         for packets in self.packet_reader.steps(chunk):
             pieces: list[Piece] = []
             self._add(packets, pieces)
@@ -43,22 +40,24 @@ class Reader:
         """The pieces left at the end of the capture; every stream that has not ended does so now."""
         pieces: list[Piece] = []
         self._add(self.packet_reader.close(), pieces)
-        for segment in self.dissector.close():
-            self.assembler.extend(segment, pieces)
+        self.assembler.extend(self.dissector.close(), pieces)
         pieces.extend(self.assembler.close())
         return pieces
 
     def _add(self, packets: list[Packet], pieces: list[Piece]) -> None:
+        if self._file_bits:
+            for packet in packets:
+                packet.number |= self._file_bits
+        segments: list[Segment] = []
         dissector = self.dissector
-        assembler = self.assembler
         for packet in packets:
-            segment = dissector.dissect(packet)
-            if dissector.given_up:
-                for late in dissector.given_up:
-                    assembler.extend(late, pieces)
-                dissector.given_up = []
-            if segment is not None:
-                assembler.extend(segment, pieces)
+            dissector.add(packet, segments)
+        self.assembler.extend(segments, pieces)
+
+    @property
+    def position(self) -> int:
+        """Offset, in the unpacked file, of the first byte that is not yet read: a record's start."""
+        return self.packet_reader.position
 
     @property
     def container(self) -> str:
@@ -126,17 +125,25 @@ class Reader:
     @property
     def damage(self) -> list[Note]:
         """What is wrong with the file and its packets; offsets in the unpacked file."""
-        notes = list(self.packet_reader.notes)
-        for offset, number, reason in self.dissector.damaged:
-            text = "is cut" if reason == "cut" else "cannot be true"
-            notes.append(Note("bad-packet", offset, f"packet {number}: a header {text}"))
-        return notes
+        return self.packet_reader.notes + packet_notes(self.dissector, int(~self._file_bits))
 
     @property
     def damages(self) -> int:
         """How many damages there are; `damage` keeps the first thousand."""
         ignored = self.dissector.ignored
         return self.packet_reader.damages + ignored.get("cut", 0) + ignored.get("bad-header", 0)
+
+
+def packet_notes(dissector: Dissector, mask: int = -1) -> list[Note]:
+    """What is wrong with packets; `mask` takes the bits of their files off their numbers."""
+    return [
+        Note(
+            "bad-packet",
+            offset,
+            f"packet {number & mask}: a header {'is cut' if reason == 'cut' else 'is invalid'}",
+        )
+        for offset, number, reason in dissector.damaged
+    ]
 
 
 def flows(chunks: Iterable[bytes]) -> list[Flow]:

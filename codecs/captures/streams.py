@@ -1,12 +1,12 @@
 """From segments to streams: TCP put in order by sequence number, UDP as it comes.
 
-`Assembler.add` takes segments in the order of the capture and gives pieces as soon as they are in order.
+`Assembler.extend` takes segments in the order of the capture and gives pieces as soon as they are in order.
 Memory is bounded by the constants below: what waits too long, or too much, is given up, and a gap is said.
 Source: RFC 9293 (sequence numbers section 3.4, RST 3.5.3); RFC 7413 for data on a SYN.
 """
 
 from bisect import bisect_right
-from typing import Final
+from typing import Any, Final
 
 from mypy_extensions import i64, mypyc_attr
 
@@ -43,6 +43,9 @@ OVER_TIME_US: Final = 24 * 3600 * 1_000_000
 _MODULUS: Final = 1 << 32
 _HALF: Final = 1 << 31
 _NO_NOTES: Final[tuple[Note, ...]] = ()
+
+
+State = tuple[Any, ...]  # what `save` gives and `load` takes: nested tuples of numbers, text and bytes
 
 
 class Direction:
@@ -91,6 +94,21 @@ class Direction:
         gaps = self._gaps
         return [] if gaps is None else gaps
 
+    def save(self) -> State:
+        return (
+            self.length,
+            self.gap_bytes,
+            self.gap_count,
+            self.segments,
+            self.retransmitted,
+            self.first_us,
+            self.last_us,
+        )
+
+    def load(self, state: State) -> None:
+        self.length, self.gap_bytes, self.gap_count, self.segments = state[:4]
+        self.retransmitted, self.first_us, self.last_us = state[4:]
+
     def keep(self, offset: int, data: bytes, gap: int) -> None:
         """Keep a piece's bytes at a stream offset, and the size of the gap before them."""
         if gap:
@@ -108,10 +126,21 @@ class Flow:
 
     number: from 1, in order of appearance. transport: "tcp" or "udp". directions[d] are the bytes that
     endpoint(d) sent; 0 is the side that sent the SYN, without one the side of the first packet. syn:
-    whether the start was seen. first_us, last_us: microseconds since 1970.
+    whether the start was seen. packet: the number of the one that gave the first bytes, -1 before there are
+    any. first_us, last_us: microseconds since 1970.
     """
 
-    __slots__ = ("directions", "first_us", "hosts", "last_us", "number", "ports", "syn", "transport")
+    __slots__ = (
+        "directions",
+        "first_us",
+        "hosts",
+        "last_us",
+        "number",
+        "packet",
+        "ports",
+        "syn",
+        "transport",
+    )
 
     def __init__(
         self, number: int, transport: str, hosts: tuple[bytes, bytes], ports: tuple[int, int]
@@ -121,9 +150,27 @@ class Flow:
         self.hosts: tuple[bytes, bytes] = hosts
         self.ports: tuple[int, int] = ports
         self.syn: bool = False
+        self.packet: int = -1
         self.first_us: int = -1
         self.last_us: int = -1
         self.directions: tuple[Direction, Direction] = (Direction(), Direction())
+
+    def save(self) -> State:
+        """The flow and its counters as plain values, without `data` and `gaps`."""
+        return (
+            (self.number, self.transport, self.hosts, self.ports),
+            (self.syn, self.packet, self.first_us, self.last_us),
+            tuple([direction.save() for direction in self.directions]),
+        )
+
+    @staticmethod
+    def load(state: State) -> "Flow":
+        (number, transport, hosts, ports), numbers, directions = state
+        flow = Flow(number, transport, (hosts[0], hosts[1]), (ports[0], ports[1]))
+        flow.syn, flow.packet, flow.first_us, flow.last_us = numbers
+        flow.directions[0].load(directions[0])
+        flow.directions[1].load(directions[1])
+        return flow
 
     def address(self, direction: int) -> str:
         """The address of a side as text."""
@@ -171,6 +218,17 @@ class Piece:
         self.gap: i64 = gap
         self.notes: tuple[Note, ...] = notes
         self.end: str = end
+
+    def save(self) -> State:
+        """The piece as plain values, without its flow and direction."""
+        notes = tuple([tuple(note) for note in self.notes])
+        return (int(self.offset), self.data, int(self.time_us), self.packets, int(self.gap), notes, self.end)
+
+    @staticmethod
+    def load(flow: Flow, direction: i64, state: State) -> "Piece":
+        offset, data, time_us, packets, gap, saved, end = state
+        notes = tuple([Note(code, position, text) for code, position, text in saved])
+        return Piece(flow, direction, offset, data, time_us, tuple(packets), gap, notes, end)
 
 
 @mypyc_attr(acyclic=True)
@@ -279,6 +337,37 @@ class _Side:
         if len(self.notes) < 16:
             self.notes.append(Note(code, position - self.origin, text))
 
+    def save(self) -> State:
+        held = [(one.data, int(one.missing), int(one.time_us), one.packets) for one in self.held]
+        return (
+            self.number,
+            (self.begun, self.started, self.known, self.ended, self.has_fin, self.has_acked, self.has_hint),
+            (int(self.base), int(self.origin), int(self.next), int(self.fin), int(self.acked)),
+            (int(self.hint), int(self.hole_end), int(self.gap)),
+            (int(self.early), int(self.waiting), int(self.waiting_since)),
+            tuple(self.starts),
+            tuple(held),
+            (self.last, int(self.last_at), int(self.last_time), self.last_packets),
+            tuple([tuple(note) for note in self.notes or ()]),
+        )
+
+    @staticmethod
+    def load(flow: Flow, direction: i64, state: State) -> "_Side":
+        number, flags, positions, more, waits, starts, held, last, notes = state
+        side = _Side(number, flow, direction)
+        side.begun, side.started, side.known, side.ended, side.has_fin, side.has_acked, side.has_hint = flags
+        side.base, side.origin, side.next, side.fin, side.acked = positions
+        side.hint, side.hole_end, side.gap = more
+        side.early, side.waiting, side.waiting_since = waits
+        if starts:
+            side.starts = list(starts)
+            side.held = [_Held(data, missing, time, tuple(packets)) for data, missing, time, packets in held]
+        side.last, side.last_at, side.last_time = last[0], last[1], last[2]
+        side.last_packets = tuple(last[3])
+        if notes:
+            side.notes = [Note(code, position, text) for code, position, text in notes]
+        return side
+
 
 class _Conversation:
     __slots__ = ("active", "closed", "first", "flow", "forward", "key", "second")
@@ -320,14 +409,15 @@ class Assembler:
     def open_flows(self) -> int:
         return len(self._table) - len(self._closed)
 
-    def add(self, segment: Segment) -> list[Piece]:
-        """The pieces that this segment completes."""
-        pieces: list[Piece] = []
-        self.extend(segment, pieces)
-        return pieces
+    def extend(self, segments: list[Segment], pieces: list[Piece]) -> int:
+        """Append the pieces that these segments complete; the payload bytes of the segments."""
+        size: i64 = 0
+        for segment in segments:
+            size += len(segment.payload)
+            self._add(segment, pieces)
+        return int(size)
 
-    def extend(self, segment: Segment, pieces: list[Piece]) -> None:
-        """As `add`, into a list that is there."""
+    def _add(self, segment: Segment, pieces: list[Piece]) -> None:
         self._clock += 1
         key = segment.key
         conversation = self._table.get(key)
@@ -350,14 +440,6 @@ class Assembler:
             conversation = self._open(segment, pieces)
         self._segment(conversation, segment, pieces)
 
-    def extend_all(self, segments: list[Segment], pieces: list[Piece]) -> int:
-        """As `extend` for each; how many bytes of payload these segments have."""
-        size: i64 = 0
-        for segment in segments:
-            size += len(segment.payload)
-            self.extend(segment, pieces)
-        return int(size)
-
     def close(self) -> list[Piece]:
         """The end of the capture: what waits is given out with its gaps, every stream ends."""
         pieces: list[Piece] = []
@@ -367,6 +449,57 @@ class Assembler:
         self._table = {}
         self._closed = {}
         return pieces
+
+    def known_flows(self) -> list[tuple[Flow, bool]]:
+        """The flows that are open or still known after their end, and whether each has ended."""
+        return [(one.flow, one.closed) for one in self._table.values()]
+
+    def waiting(self) -> list[tuple[int, int]]:
+        """The bytes that wait for missing ones: how many, and the number of the packet they came in."""
+        sizes: list[tuple[int, int]] = []
+        for one in self._table.values():
+            for side in (one.first, one.second):
+                sizes.extend([(len(held.data), held.packets[-1]) for held in side.held if held.data])
+        return sizes
+
+    def save(self) -> State:
+        """The state of at most one flow, for `load` of another assembler; () without a flow.
+
+        Raises ValueError for several flows.
+        """
+        if not self._table:
+            return ()
+        if len(self._table) > 1:
+            raise ValueError("only the state of a single flow can be saved")
+        one = next(iter(self._table.values()))
+        return (
+            (self.flows, int(self._clock), self._sides),
+            one.flow.save(),
+            (one.key, int(one.forward), one.closed, int(one.active)),
+            (one.first.save(), one.second.save()),
+        )
+
+    def load(self, state: State) -> None:
+        """Continue, in a new assembler, what `save` gave; `payload` counts the bytes that wait."""
+        (self.flows, self._clock, self._sides), saved, (key, forward, closed, active), sides = state
+        flow = Flow.load(saved)
+        first = _Side.load(flow, 0, sides[0])
+        second = _Side.load(flow, 1, sides[1])
+        one = _Conversation(key, flow, forward, first, second)
+        one.closed = closed
+        one.active = active
+        self._table[key] = one
+        if closed:
+            self._closed[key] = True
+        for side in (first, second):
+            for held in side.held:
+                self.payload += len(held.data)
+            if side.held:
+                self._waiting[side.number] = side
+                self._waiting_bytes += side.waiting
+            if side.last:
+                self._remembered[side.number] = side
+                self._history += len(side.last)
 
     def _open(self, segment: Segment, pieces: list[Piece]) -> _Conversation:
         key = segment.key
@@ -668,8 +801,11 @@ class Assembler:
         if side.notes is not None:
             notes = tuple(side.notes)
             side.notes = None
-        pieces.append(Piece(side.flow, side.direction, offset, data, time_us, packets, gap, notes, ""))
-        side.flow.directions[side.direction].length = offset + size
+        flow = side.flow
+        pieces.append(Piece(flow, side.direction, offset, data, time_us, packets, gap, notes, ""))
+        if flow.packet < 0:
+            flow.packet = packets[-1]
+        flow.directions[side.direction].length = offset + size
         self.delivered += size
         old: i64 = len(side.last)
         if size:
@@ -903,9 +1039,12 @@ class Assembler:
         if side.notes is not None:
             notes = tuple(side.notes)
             side.notes = None
-        pieces.append(Piece(side.flow, side.direction, side.next, data, time_us, packets, gap, notes, ""))
+        flow = side.flow
+        pieces.append(Piece(flow, side.direction, side.next, data, time_us, packets, gap, notes, ""))
+        if flow.packet < 0:
+            flow.packet = packets[-1]
         side.next += len(data)
-        side.flow.directions[side.direction].length = side.next
+        flow.directions[side.direction].length = side.next
         self.delivered += len(data)
         side.last_time = time_us
         side.last_packets = packets

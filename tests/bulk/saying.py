@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from building import enhanced, interface, section
+from feeding import fed
 from inprocess import table
 
 from wirelens.codecs.captures import CHUNK, Packet, PacketReader
@@ -149,7 +150,7 @@ def _packets(path: Path) -> list[Packet]:
     data = path.read_bytes()
     found: list[Packet] = []
     for at in range(0, len(data), CHUNK):
-        found += reader.feed(data[at : at + CHUNK])
+        found += fed(reader, data[at : at + CHUNK])
     return found + reader.close()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import inprocess
 import pytest
+from feeding import fed
 from inprocess import sums_agree, table
 from made import capture, frames, messages, rotated
 from saying import ROOT, decoded, merged, tabled
@@ -52,7 +53,7 @@ def files(folders: list[Path]) -> tuple[list[Path], list[Path]]:
     others: list[Path] = []
     for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
         reader = PacketReader()
-        reader.feed(path.read_bytes())
+        fed(reader, path.read_bytes())
         reader.close()
         (captures if reader.container in READABLE else others).append(path)
     return captures, others

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from feeding import fed
 from inprocess import contents, run, sums_agree, table
 from made import capture, frames, rotated
 
@@ -44,7 +45,9 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_table_holds_what_decoding_the_capture_gives(merged: Path, mixed: list[bytes]) -> None:
     reader, conversations = Reader(), Conversations()
     said = [
-        one for piece in [*reader.feed(capture(mixed)), *reader.close()] for one in conversations.feed(piece)
+        one
+        for piece in [*fed(reader, capture(mixed)), *reader.close()]
+        for one in conversations.feed([piece])
     ]
     said += conversations.close()
     decoded = [one for one in said if one.record.error is None]

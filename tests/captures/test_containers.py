@@ -8,6 +8,7 @@ import tracemalloc
 
 import pytest
 from building import START, block, enhanced, ethernet, interface, ipv4, option, pcap, section, tcp
+from feeding import fed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ def read(data: bytes, size: int = 0) -> tuple[list[Packet], PacketReader]:
     reader = PacketReader()
     packets: list[Packet] = []
     for start in range(0, len(data), size or max(len(data), 1)):
-        packets += reader.feed(data[start : start + (size or len(data))])
+        packets += fed(reader, data[start : start + (size or len(data))])
     return packets + reader.close(), reader
 
 
@@ -364,7 +365,7 @@ def test_ranges_read_alone_give_the_same(name: str, target: int) -> None:
     found: list[Packet] = []
     for start, length, state in ranges:
         reader = range_reader(pickle.loads(pickle.dumps(state)), start)
-        found += reader.feed(data[start : start + length]) + reader.close()
+        found += fed(reader, data[start : start + length]) + reader.close()
         assert reader.notes == []
     assert facts(found) == facts(read(data)[0])
     if target == 300:

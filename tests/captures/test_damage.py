@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from building import ACK, FIN, PSH, Talk, enhanced, ethernet, interface, ipv4, pcap, section, tcp, udp
 from click.testing import CliRunner
+from feeding import fed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -94,12 +95,12 @@ def outcome(data: bytes, chunk: int) -> Outcome:
     said = []
     present: dict[tuple[int, int], int] = defaultdict(int)
     for at in range(0, len(data), chunk):
-        for piece in reader.feed(data[at : at + chunk]):
+        for piece in fed(reader, data[at : at + chunk]):
             present[piece.flow.number, piece.direction] += len(piece.data)
-            said += conversations.feed(piece)
+            said += conversations.feed([piece])
     for piece in reader.close():
         present[piece.flow.number, piece.direction] += len(piece.data)
-        said += conversations.feed(piece)
+        said += conversations.feed([piece])
     said += conversations.close()
     rows = [
         (one.flow.number, one.direction, one.record.offset, one.record.length, one.record.summary)

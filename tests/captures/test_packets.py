@@ -30,7 +30,20 @@ def packet(frame: bytes, link_type: int = 1, original: int = -1, number: int = 1
 
 
 def dissect(frame: bytes, link_type: int = 1, original: int = -1) -> Segment | None:
-    return Dissector().dissect(packet(frame, link_type, original))
+    return one_of(Dissector(), packet(frame, link_type, original))
+
+
+def added(dissector: Dissector, packet: Packet) -> list[Segment]:
+    segments: list[Segment] = []
+    dissector.add(packet, segments)
+    return segments
+
+
+def one_of(dissector: Dissector, packet: Packet) -> Segment | None:
+    """The one segment that a packet gives, if it gives one."""
+    segments = added(dissector, packet)
+    assert len(segments) <= 1
+    return segments[0] if segments else None
 
 
 def u16(*values: int) -> bytes:
@@ -215,9 +228,7 @@ def test_each_frame_in_an_aggregate_of_80211_is_a_segment(link_type: int, start:
     bodies = [SNAP + ipv4(tcp(seq=index, data=data)) for index, data in enumerate(payloads)]
     bodies.insert(2, b"\x42\x42\x03")  # spanning tree
     dissector = Dissector()
-    last = dissector.dissect(packet(start + aggregate(*bodies)[26:] + tail, link_type))
-    assert last is not None
-    segments = [*dissector.given_up, last]
+    segments = added(dissector, packet(start + aggregate(*bodies)[26:] + tail, link_type))
     assert [segment.payload for segment in segments] == payloads
     assert [segment.sequence for segment in segments] == [0, 1, 2, 3, 4]
     assert dissector.ignored == {"llc": 1}
@@ -228,9 +239,7 @@ def test_an_aggregate_of_80211_that_is_cut() -> None:
     frame = aggregate(*bodies)
     for size in range(len(frame)):
         dissector = Dissector()
-        last = dissector.dissect(packet(frame[:size], 105, len(frame)))
-        found = [*dissector.given_up, *([] if last is None else [last])]
-        for index, segment in enumerate(found):
+        for index, segment in enumerate(added(dissector, packet(frame[:size], 105, len(frame)))):
             assert segment.sequence == index
             assert b"payload".startswith(segment.payload)
             assert len(segment.payload) + segment.missing == 7
@@ -248,7 +257,7 @@ def test_a_snap_length_in_the_options(size: int) -> None:
     options = bytes([1]) * 12
     whole = tcp(seq=7)[:12] + b"\x80" + tcp(seq=7)[13:] + options + b"payload"
     frame = ethernet(ipv4(whole))[: 34 + size]
-    segment = Dissector().dissect(Packet(1, 0, 1, 0, frame, 34 + len(whole), 0))
+    segment = one_of(Dissector(), Packet(1, 0, 1, 0, frame, 34 + len(whole), 0))
     assert segment is not None
     assert (segment.sequence, segment.payload, segment.missing) == (7, b"", 7)
 
@@ -342,7 +351,7 @@ def test_a_datagram_to_a_tunnels_port_that_is_no_tunnel() -> None:
 )
 def test_what_gives_no_segment_is_counted(link_type: int, frame: bytes, reason: str) -> None:
     dissector = Dissector()
-    assert dissector.dissect(packet(frame, link_type)) is None
+    assert one_of(dissector, packet(frame, link_type)) is None
     assert dissector.ignored == {reason: 1}
     assert dissector.damaged == ([(24, 1, reason)] if reason in ("cut", "bad-header") else [])
 
@@ -370,7 +379,7 @@ def test_fragments_in_any_order(version: int) -> None:
     for order in itertools.permutations(range(4)):
         dissector = Dissector()
         found = [
-            dissector.dissect(packet(frames[at], number=at + 1, time=step)) for step, at in enumerate(order)
+            one_of(dissector, packet(frames[at], number=at + 1, time=step)) for step, at in enumerate(order)
         ]
         assert found[:3] == [None] * 3
         segment = found[3]
@@ -387,8 +396,8 @@ def test_fragments_twice_and_overlapping() -> None:
     frames = fragments(BODY, 32)
     wrong = ethernet(ipv4(b"\xff" * 48, 6, ident=1, fragment=0x2000 | 3))
     for number, frame in enumerate([frames[0], frames[0], frames[1], wrong, frames[2]]):
-        assert dissector.dissect(packet(frame, number=number)) is None
-    segment = dissector.dissect(packet(frames[3]))
+        assert one_of(dissector, packet(frame, number=number)) is None
+    segment = one_of(dissector, packet(frames[3]))
     assert segment is not None
     expected = bytearray(range(100))
     # 24..72 of the datagram came again with other bytes: 64..72 of them first
@@ -405,10 +414,13 @@ def test_a_last_fragment_that_the_capture_cut() -> None:
         Packet(2, 9, 1, 0, ethernet(frames[1])[:-9], whole, 90),
     ]
     dissector = Dissector()
-    assert [dissector.dissect(packet) for packet in packets] == [None, None]
+    segments = [segment for packet in packets for segment in added(dissector, packet)]
+    assert segments == []
     rows = dissector.state()
     other = Dissector()
-    assert [other.add_fragment(row) for row in rows] == [None] * len(rows)
+    for row in rows:
+        other.add_fragment(row, segments)
+    assert segments == []
     for one in (dissector, other):
         (segment,) = one.close()
         assert (segment.payload, segment.missing) == (bytes(range(91)), 9)
@@ -418,8 +430,8 @@ def test_fragments_of_a_tunnel() -> None:
     whole = udp(50000, 4789, b"\x08\0\0\0\0\0\1\0" + ethernet(INNER))
     dissector = Dissector()
     first = ethernet(ipv4(whole[:64], 17, fragment=0x2000))
-    assert dissector.dissect(packet(first)) is None
-    segment = dissector.dissect(packet(ethernet(ipv4(whole[64:], 17, fragment=8)), number=2))
+    assert one_of(dissector, packet(first)) is None
+    segment = one_of(dissector, packet(ethernet(ipv4(whole[64:], 17, fragment=8)), number=2))
     assert segment is not None
     assert (segment.payload, segment.fragments) == (DATA, (1, 2))
 
@@ -428,14 +440,13 @@ def test_fragments_that_never_come() -> None:
     dissector = Dissector()
     frames = fragments(BODY, 32)
     for at in (0, 1, 3):
-        dissector.dissect(packet(frames[at], number=at + 1))
+        one_of(dissector, packet(frames[at], number=at + 1))
     (segment,) = dissector.close()
     assert (segment.payload, segment.missing) == (bytes(range(44)), 56)
     assert dissector.ignored == {"fragment": 3, "fragment-incomplete": 1}
     dissector = Dissector()
-    dissector.dissect(packet(frames[0]))
-    assert dissector.dissect(packet(frames[1], time=FRAGMENT_TIME_US + 1)) is None
-    (segment,) = dissector.given_up
+    one_of(dissector, packet(frames[0]))
+    (segment,) = added(dissector, packet(frames[1], time=FRAGMENT_TIME_US + 1))
     assert segment.payload == bytes(range(12))
 
 
@@ -443,14 +454,15 @@ def test_waiting_fragments_go_to_another_dissector() -> None:
     frames = fragments(BODY, 32)
     first, second = Dissector(), Dissector()
     for at in (0, 2):
-        first.dissect(packet(frames[at], number=at + 1))
+        one_of(first, packet(frames[at], number=at + 1))
     for at in (1, 3):
-        second.dissect(packet(frames[at], number=at + 1))
+        one_of(second, packet(frames[at], number=at + 1))
     rows = pickle.loads(pickle.dumps(second.state()))
-    found = [first.add_fragment(row) for row in rows]
-    assert found[0] is None
-    assert found[1] is not None
-    assert found[1].payload == bytes(range(100))
+    found: list[Segment] = []
+    first.add_fragment(rows[0], found)
+    assert found == []
+    first.add_fragment(rows[1], found)
+    assert found[0].payload == bytes(range(100))
 
 
 def test_waiting_fragments_are_bounded() -> None:
@@ -458,8 +470,7 @@ def test_waiting_fragments_are_bounded() -> None:
     tracemalloc.start()
     for ident in range(20_000):
         part = ipv4(bytes(1400), 6, struct.pack(">I", ident), ident=ident & 0xFFFF, fragment=0x2000)
-        dissector.dissect(packet(ethernet(part), time=ident))
-        dissector.given_up = []
+        added(dissector, packet(ethernet(part), time=ident))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(dissector.state()) <= FRAGMENT_DATAGRAMS
@@ -468,7 +479,7 @@ def test_waiting_fragments_are_bounded() -> None:
 
 @given(st.sampled_from(sorted(LINK_LAYERS)), st.binary(max_size=200), st.integers(0, 300))
 def test_any_frame_is_survived(link_type: int, frame: bytes, original: int) -> None:
-    Dissector().dissect(packet(frame, link_type, original))
+    one_of(Dissector(), packet(frame, link_type, original))
 
 
 @given(st.sampled_from(sorted(FRAMES)), st.data())
@@ -478,11 +489,10 @@ def test_any_damage_is_survived(name: str, draw: st.DataObject) -> None:
     for _ in range(draw.draw(st.integers(1, 5))):
         data[draw.draw(st.integers(0, len(data) - 1))] = draw.draw(st.integers(0, 255))
     dissector = Dissector()
-    segment = dissector.dissect(packet(bytes(data[: draw.draw(st.integers(0, len(data)))]), link_type))
-    for found in [segment, *dissector.close()]:
-        if found is not None:
-            assert found.missing >= 0
-            assert len(found.payload) <= len(frame)
+    segments = added(dissector, packet(bytes(data[: draw.draw(st.integers(0, len(data)))]), link_type))
+    for segment in [*segments, *dissector.close()]:
+        assert segment.missing >= 0
+        assert len(segment.payload) <= len(frame)
 
 
 @given(
@@ -494,6 +504,6 @@ def test_any_fragments_are_survived(parts: list[tuple[int, int, bool, bytes]]) -
     dissector = Dissector()
     for offset, ident, more, data in parts:
         frame = ethernet(ipv4(data, 6, ident=ident, fragment=offset | (0x2000 if more else 0)))
-        dissector.dissect(packet(frame))
+        one_of(dissector, packet(frame))
     dissector.close()
     assert dissector.state() == []

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from feeding import fed
 
 from wirelens.codecs.captures import UNSUPPORTED, Flow, Reader, flows
 
@@ -26,7 +27,7 @@ def run(data: bytes, size: int) -> tuple[Reader, dict[tuple[int, int], bytes], l
     notes: list[str] = []
     pieces = []
     for start in range(0, len(data), size):
-        pieces += reader.feed(data[start : start + size])
+        pieces += fed(reader, data[start : start + size])
     for piece in pieces + reader.close():
         stream = (piece.flow.number, piece.direction)
         streams[stream] = streams.get(stream, b"") + piece.data

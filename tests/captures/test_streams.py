@@ -8,6 +8,7 @@ from typing import Self
 
 import pytest
 from building import ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Talk, ethernet, ipv4, pcap, tcp, udp
+from feeding import fed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +38,12 @@ def segment(
     return Segment(key(client), side == 0, seq, ack, flags, data, missing, time, number, 0, ())
 
 
+def pieces_of(assembler: Assembler, *segments: Segment) -> list[Piece]:
+    pieces: list[Piece] = []
+    assembler.extend(list(segments), pieces)
+    return pieces
+
+
 class Sink:
     """Adds segments and checks what every sequence of pieces must keep to."""
 
@@ -48,8 +55,7 @@ class Sink:
         self.closed = False
 
     def add(self, *segments: Segment) -> list[Piece]:
-        found = [piece for segment in segments for piece in self.assembler.add(segment)]
-        return self.take(found)
+        return self.take(pieces_of(self.assembler, *segments))
 
     def take(self, found: list[Piece]) -> list[Piece]:
         for piece in found:
@@ -313,9 +319,9 @@ def test_repeated_segments_do_not_begin_a_stream() -> None:
 def test_segments_before_a_checkpoint_count() -> None:
     assembler = Assembler()
     for index in range(limits.JOIN_SEGMENTS - 1):
-        assert assembler.add(segment(900 + index, b"x")) == []
+        assert pieces_of(assembler, segment(900 + index, b"x")) == []
     assembler, _ = checkpoint.load(checkpoint.save(assembler, Conversations()))
-    found = assembler.add(segment(900 + limits.JOIN_SEGMENTS - 1, b"x"))
+    found = pieces_of(assembler, segment(900 + limits.JOIN_SEGMENTS - 1, b"x"))
     assert b"".join(piece.data for piece in found) == b"x" * limits.JOIN_SEGMENTS
 
 
@@ -440,7 +446,7 @@ def test_open_flows_are_bounded() -> None:
     pieces = [
         piece
         for client in range(1, count + 1)
-        for piece in assembler.add(segment(0, b"x", SYN, client=client))
+        for piece in pieces_of(assembler, segment(0, b"x", SYN, client=client))
     ]
     assert assembler.open_flows <= limits.FLOWS
     ended = [piece.flow.number for piece in pieces if piece.end and piece.direction == 0]
@@ -454,7 +460,7 @@ def test_finished_flows_are_forgotten() -> None:
     assembler = Assembler()
     for client in range(1, limits.CLOSED_FLOWS + 3000):
         for part in (segment(0, flags=SYN, client=client), segment(1, b"", RST, client=client)):
-            assembler.add(part)
+            pieces_of(assembler, part)
     assert len(assembler._table) <= limits.CLOSED_FLOWS + 1
     assert assembler.open_flows == 0
 
@@ -490,7 +496,7 @@ def test_datagrams_are_pieces() -> None:
         ethernet(ipv4(udp(5000, 26000, b"again"), 17)),
     ]
     reader = Reader()
-    pieces = reader.feed(pcap(frames))
+    pieces = fed(reader, pcap(frames))
     assert [(p.direction, p.offset, p.data, p.packets) for p in pieces] == [
         (0, 0, b"ask", (1,)),
         (1, 0, b"answer", (2,)),
@@ -504,7 +510,7 @@ def test_a_cut_datagram_is_a_gap_behind_it() -> None:
     frames = [ethernet(ipv4(udp(data=b"0123456789"), 17)), ethernet(ipv4(udp(data=b"next"), 17))]
     reader = Reader()
     data = pcap([frames[0][:-4], frames[1]], lengths=[len(frame) for frame in frames])
-    first, second = reader.feed(data)
+    first, second = fed(reader, data)
     assert (first.data, [note.code for note in first.notes]) == (b"012345", ["snap-length"])
     assert (second.data, second.gap, second.offset) == (b"next", 4, 10)
 
@@ -538,7 +544,7 @@ def test_the_bytes_add_up() -> None:
     noise = [ethernet(bytes(28), 0x0806), b"short", frames[3], frames[4]]
     data = pcap(frames + noise) + bytes(9)
     reader = Reader()
-    pieces = reader.feed(data) + reader.close()
+    pieces = fed(reader, data) + reader.close()
     assert reader.bytes_read == len(data) == reader.overhead + reader.payload
     assert reader.delivered == len(client) + len(server) == sum(len(piece.data) for piece in pieces)
     assert reader.retransmitted == 180 + 350
@@ -559,9 +565,10 @@ def test_streams_from_rows() -> None:
     from wirelens.codecs.captures import Dissector, read_packets
 
     dissector = Dissector()
-    rows = [
-        segment.row() for packet in read_packets([pcap(frames)]) if (segment := dissector.dissect(packet))
-    ]
+    segments: list[Segment] = []
+    for packet in read_packets([pcap(frames)]):
+        dissector.add(packet, segments)
+    rows = [segment.row() for segment in segments]
     sink = Sink()
     for row in sorted(rows, key=lambda row: (row[7], row[8])):
         sink.add(Segment(*row))
@@ -648,7 +655,7 @@ def test_a_large_capture_takes_little_memory() -> None:
     """What is given out is not kept: 20 MB of 500 flows that never end."""
     reader = Reader()
     total = len(pcap([]))
-    reader.feed(pcap([]))
+    fed(reader, pcap([]))
     tracemalloc.start()
     for turn in range(40):
         frames = []
@@ -660,7 +667,7 @@ def test_a_large_capture_takes_little_memory() -> None:
         chunk = pcap(frames)[24:]
         total += len(chunk)
         for start in range(0, len(chunk), 1 << 16):
-            reader.feed(chunk[start : start + (1 << 16)])
+            fed(reader, chunk[start : start + (1 << 16)])
     del frames, chunk
     size = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()

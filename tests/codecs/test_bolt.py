@@ -429,7 +429,7 @@ def test_a_conversation_over_many_segments() -> None:
         for at in range(0, len(data), 11):
             time = 1_000_000 * (direction + 1) + at
             piece = Piece(flow, direction, at, data[at : at + 11], time, (at,), 0, (), "")
-            said.extend(conversations.feed(piece))
+            said.extend(conversations.feed([piece]))
     said.extend(conversations.close())
     assert [one.record.kind for one in said] == ["request", "heartbeat", "heartbeat", "response"]
     assert said[2].pair == said[1].pair != ""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from feeding import fed
 
 from wirelens import codecs
 from wirelens.codecs import conversations as module
 from wirelens.codecs.captures import Flow, Piece, Reader
 from wirelens.codecs.codes import Note
-from wirelens.codecs.conversations import Conversations, Said
+from wirelens.codecs.conversations import Conversations, Message
 from wirelens.codecs.notation import time_text
 
 if TYPE_CHECKING:
@@ -42,14 +43,14 @@ class Talk:
 
     def say(
         self, direction: int, data: bytes, gap: int = 0, notes: tuple[Note, ...] = (), end: str = ""
-    ) -> list[Said]:
+    ) -> list[Message]:
         self.packet += 1
         self.offsets[direction] += gap
         offset = self.offsets[direction]
         self.offsets[direction] += len(data)
         time = 1_000_000_000_000_000 + self.packet * 1000
         piece = Piece(self.flow, direction, offset, data, time, (self.packet,), gap, notes, end)
-        return self.conversations.feed(piece)
+        return self.conversations.feed([piece])
 
 
 def test_requests_and_replies_are_paired_by_their_ids() -> None:
@@ -116,12 +117,12 @@ def test_notes_without_a_record_are_not_lost() -> None:
         talk.conversations.close()
         way = ["tcp 10.0.0.1:40000 > 10.0.0.2:1080", "tcp 10.0.0.2:1080 > 10.0.0.1:40000"]
         expected = [(way[direction], late) for direction in directions]
-        assert sorted(talk.conversations.unsaid) == sorted(expected)
+        assert sorted(talk.conversations.unattached_notes) == sorted(expected)
     talk = Talk(Conversations())
     talk.say(0, b"GARBAGE?")
     talk.say(1, b"", notes=(late,), end="reset")
     talk.conversations.close()
-    assert talk.conversations.unsaid == []  # of other protocols nothing is said
+    assert talk.conversations.unattached_notes == []  # of other protocols nothing is said
 
 
 def test_both_directions_help_each_other() -> None:
@@ -170,7 +171,7 @@ def test_a_call_may_be_answered_in_another_dialect_of_hessian(
     call: bytes, reply: bytes, protocols: str, summary: str, size: int
 ) -> None:
     talk = Talk(Conversations(), flow(ports=(40000, 8080)))
-    said: list[Said] = []
+    said: list[Message] = []
     for direction, data in ((0, call), (1, reply)):
         for at in range(0, len(data), size):
             said += talk.say(direction, data[at : at + size])
@@ -272,12 +273,12 @@ def test_the_sessions_decode_whole(shared: Path, size: int) -> None:
     for path in sorted((shared / "captures" / "sessions").glob("*.pcap")):
         data = path.read_bytes()
         reader, conversations = Reader(), Conversations()
-        said: list[Said] = []
+        said: list[Message] = []
         for at in range(0, len(data), size):
-            for piece in reader.feed(data[at : at + size]):
-                said += conversations.feed(piece)
+            for piece in fed(reader, data[at : at + size]):
+                said += conversations.feed([piece])
         for piece in reader.close():
-            said += conversations.feed(piece)
+            said += conversations.feed([piece])
         said += conversations.close()
         assert sum(one.record.length for one in said) == reader.delivered, path
         assert all(one.record.codec is not None for one in said), path
@@ -290,7 +291,7 @@ def test_the_sessions_decode_whole(shared: Path, size: int) -> None:
 def test_nothing_is_kept_of_ended_captures(shared: Path) -> None:
     for path in sorted((shared / "captures" / "quirks").glob("*.pcap*")):
         reader, conversations = Reader(), Conversations()
-        for piece in [*reader.feed(path.read_bytes()), *reader.close()]:
-            conversations.feed(piece)
+        for piece in [*fed(reader, path.read_bytes()), *reader.close()]:
+            conversations.feed([piece])
         assert not conversations._sides, path
         assert conversations._held == conversations._heads == 0

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from checks import codes, decoded, message, one
 from click.testing import CliRunner
+from feeding import fed
 
 from wirelens import codecs
 from wirelens.cli.main import group
@@ -472,7 +473,7 @@ def test_a_conversation_over_many_segments() -> None:
         for at in range(0, len(data), 11):
             time = 1_000_000 * (direction + 1) + at
             piece = Piece(flow, direction, at, data[at : at + 11], time, (at,), 0, (), "")
-            said.extend(conversations.feed(piece))
+            said.extend(conversations.feed([piece]))
     said.extend(conversations.close())
     assert [one.record.kind for one in said] == ["request", "heartbeat", "heartbeat", "response"]
     assert said[2].pair == said[1].pair != ""
@@ -561,8 +562,8 @@ def test_public_captures(shared: Path) -> None:
         reader = codecs.captures.Reader()
         conversations = Conversations()
         said = []
-        for piece in reader.feed((shared / "captures/positive" / name).read_bytes()) + reader.close():
-            said.extend(conversations.feed(piece))
+        for piece in fed(reader, (shared / "captures/positive" / name).read_bytes()) + reader.close():
+            said.extend(conversations.feed([piece]))
         said.extend(conversations.close())
         assert len(said) >= 1
         assert [one.record.protocol for one in said] == ["dubbo"] * len(said)

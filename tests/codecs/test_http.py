@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from checks import codes, decoded, message, one
 from click.testing import CliRunner
+from feeding import fed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -553,7 +554,7 @@ def talk(pieces: list[Piece]) -> list[Any]:
     conversations = Conversations()
     said = []
     for piece in pieces:
-        said.extend(conversations.feed(piece))
+        said.extend(conversations.feed([piece]))
     said.extend(conversations.close())
     return said
 
@@ -575,7 +576,7 @@ def test_requests_and_responses_are_paired_in_order() -> None:
 def test_public_captures(shared: Path) -> None:
     for path in sorted((shared / "captures/quirks").glob("http_*.pcap")):
         reader = Reader()
-        said = talk([*reader.feed(path.read_bytes()), *reader.close()])
+        said = talk([*fed(reader, path.read_bytes()), *reader.close()])
         final = [one for one in said if one.record.summary != "100 Continue"]
         assert [one.record.protocol for one in said] == ["http"] * len(said), path.name
         assert [one.record.summary for one in final] == [
