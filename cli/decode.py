@@ -154,7 +154,7 @@ class Run:
 
     def say_protocol(self, name: str, data: bytes) -> None:
         from wirelens.cli.detect import verdict
-        from wirelens.codecs.detect import detect
+        from wirelens.codecs.detection import detect
 
         click.echo(f"{name}: {verdict(detect(data))}", err=True)
 

@@ -130,7 +130,7 @@ class Run:
 
 def examine(item: Input) -> tuple[Detection, int]:
     """What the start of an input speaks, and how many bytes were looked at."""
-    from wirelens.codecs.detect import ENOUGH_BYTES, detect
+    from wirelens.codecs.detection import ENOUGH_BYTES, detect
 
     parts: list[bytes] = []
     size = 0
@@ -145,7 +145,7 @@ def examine(item: Input) -> tuple[Detection, int]:
 def streams(item: Input) -> Iterator[tuple[str, Detection, int]]:
     """Flow, detection and bytes looked at, of each direction of a capture's flows that has any."""
     from wirelens.codecs.captures import Flow, Reader
-    from wirelens.codecs.detect import detect
+    from wirelens.codecs.detection import detect
 
     reader = Reader()
     heads: dict[int, tuple[Flow, list[list[bytes]], list[int], list[bool]]] = {}

@@ -80,7 +80,7 @@ class Words(Parameter):
 def _protocols() -> dict[str, str]:
     from wirelens.codecs import registry
 
-    return {name: registry.about(name)[0] for name in registry.names()}
+    return {name: registry.entry(name).title for name in registry.names()}
 
 
 def _forms() -> dict[str, str]:

@@ -38,13 +38,11 @@ def command(codes: bool, style: str, written: options.Written) -> None:
 
     rows: dict[str, tuple[str, ...]]
     if codes:
-        from wirelens.codecs import CODES
-
         keys: tuple[str, ...] = ("code", "text")
-        rows = {code: (text,) for code, text in CODES.items()}
+        rows = {name: (code.text,) for name, code in registry.codes().items()}
     else:
         keys = ("protocol", "title", "specification")
-        rows = {name: registry.about(name) for name in registry.names()}
+        rows = {one.id: (one.title, one.source) for one in registry.PROTOCOLS}
     with Output(written) as output:
         if style == "json":
             from wirelens.codecs import dumps

@@ -1,13 +1,10 @@
 """Pure codecs: bytes to messages and back, without files, terminals or Spark.
 
-`detect`, `decode`, `Decoder`, `encode`, `Record`, and the notation's `dumps` and `loads` are the Python
-API, with `codecs.captures` beside them. They load when they are first used: who only lists the protocols
-waits for no decoder.
+`detect`, `decode`, `Decoder`, `encode`, `Record`, and the notation's `dumps` and `loads` are the Python API,
+together with `codecs.captures`. Loaded on first use, so listing the protocols does not import a decoder.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -15,8 +12,9 @@ if TYPE_CHECKING:
     from wirelens.codecs.codes import CODES, Note
     from wirelens.codecs.cursor import DecodeError
     from wirelens.codecs.decoder import Decoder, decode
-    from wirelens.codecs.detect import Candidate, Detection, detect
+    from wirelens.codecs.detection import Candidate, Detection, detect
     from wirelens.codecs.encoder import encode
+    from wirelens.codecs.errors import UnknownProtocolError, WirelensError
     from wirelens.codecs.node import Json, Node
     from wirelens.codecs.notation import EncodeError, JsonTextError, dumps, loads
     from wirelens.codecs.record import Record
@@ -33,6 +31,8 @@ __all__ = [
     "Node",
     "Note",
     "Record",
+    "UnknownProtocolError",
+    "WirelensError",
     "captures",
     "decode",
     "detect",
@@ -43,18 +43,20 @@ __all__ = [
 
 _HOMES: Final[dict[str, str]] = {
     "CODES": "codes",
-    "Candidate": "detect",
+    "Candidate": "detection",
     "DecodeError": "cursor",
     "Decoder": "decoder",
-    "Detection": "detect",
+    "Detection": "detection",
     "EncodeError": "notation",
     "Json": "node",
     "JsonTextError": "notation",
     "Node": "node",
     "Note": "codes",
     "Record": "record",
+    "UnknownProtocolError": "errors",
+    "WirelensError": "errors",
     "decode": "decoder",
-    "detect": "detect",
+    "detect": "detection",
     "dumps": "notation",
     "encode": "encoder",
     "loads": "notation",
@@ -71,15 +73,3 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value
-
-
-class _Package(ModuleType):
-    """Keeps `detect` the function: importing the module of that name would put itself in its place."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name == "detect" and isinstance(value, ModuleType):
-            value = value.detect
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -1,4 +1,4 @@
-"""What foreign data looks like, for detection: the cheapest price of a byte (see detect.py)."""
+"""What foreign data looks like, for detection: the cheapest price of a byte (see detection.py)."""
 
 from typing import Final
 

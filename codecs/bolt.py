@@ -17,20 +17,21 @@ from typing import Final
 from librt.strings import BytesWriter, write_i16_be, write_i32_be
 from mypy_extensions import i16, i32, i64
 
-from wirelens.codecs import carried
+from wirelens.codecs import payload
 from wirelens.codecs import tape as t
-from wirelens.codecs.carried import DATA, DIALECT, ERROR, PARTIAL, number_in
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.expect import array_of, hex_bytes, number_of, object_of, only, text_bytes
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.decoder import Tables, Values
 from wirelens.codecs.hessian.encoder import Encoder
-from wirelens.codecs.hessian.fields import Named
 from wirelens.codecs.hessian.gadgets import class_notes
+from wirelens.codecs.hessian.members import Members
+from wirelens.codecs.json_input import array_of, hex_bytes, number_of, object_of, only, text_bytes
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import EncodeError, JsonTextError, dumps, loads
+from wirelens.codecs.payload import DATA, DIALECT, ERROR, PARTIAL
 from wirelens.codecs.tape import Buffer, Fault, Tape
+from wirelens.codecs.words import count
 
 MAX_CONTENT: Final = (1 << 28) - (1 << 18)  # bytes
 USUAL_CONTENT: Final = 1 << 24  # bytes that a header found behind damage, or by detection, may announce
@@ -125,7 +126,7 @@ _CRC: Final[i64] = t.head(t.HEX, field("crc"))
 class Bolt(Codec):
     """Bolt, as SOFABolt and SOFA RPC speak it."""
 
-    carries = carried.PROTOCOLS
+    carries = payload.PROTOCOLS
     says_kind = True
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
@@ -222,7 +223,7 @@ class Bolt(Codec):
         cut = length > cursor.left()
         if not cut:
             cursor.end = start + length
-        size = tape.size()
+        mark = tape.mark()
         headers = tape.open(_HEADERS, start, 0)
         try:
             while cursor.pos < cursor.end:
@@ -236,7 +237,7 @@ class Bolt(Codec):
         except DecodeError as error:
             if cut:
                 raise
-            tape.cut(size)
+            tape.rollback(mark)
             raw = tape.open(_RAW_HEADERS, start, 0)
             tape.leaf(DATA, start, cursor.end, start)
             tape.fault(ERROR, cursor.end, Fault(error.code, error.offset, error.text))
@@ -278,28 +279,26 @@ class Bolt(Codec):
 
     def _hessian(self, cursor: Cursor, tape: Tape, missing: i64) -> i64:
         start = cursor.pos
-        size = tape.size()
+        mark = tape.mark()
         notes = tape.note_count()
         dialect: i64 = d.DRAFT
         error = self._values(cursor, tape, d.DRAFT)
         cut = missing > 0 and error is not None and error.code == "truncated"
-        if (error is not None and not cut) or carried.dangling(tape, notes):
-            tape.cut(size)
-            tape.cut_notes(notes)
+        if (error is not None and not cut) or payload.dangling(tape, notes):
+            tape.rollback(mark)
             cursor.pos = start
             other = self._values(cursor, tape, d.FINAL)
-            good = other is None and not carried.dangling(tape, notes)
+            good = other is None and not payload.dangling(tape, notes)
             if good or (missing > 0 and other is not None and other.code == "truncated"):
                 return self._missing(cursor, missing, other, d.FINAL)
-            tape.cut(size)
-            tape.cut_notes(notes)
+            tape.rollback(mark)
             cursor.pos = start
             if error is None or missing > 0:
                 error = self._values(cursor, tape, d.DRAFT)
             else:
                 partial = tape.open(PARTIAL, start, 0)
                 self._values(cursor, tape, d.DRAFT)
-                carried.close_from(tape, partial, cursor.pos)
+                tape.close_from(partial, cursor.pos)
                 if tape.size() == partial + 2:
                     tape.cut(partial)
                 cursor.pos = cursor.end
@@ -315,7 +314,7 @@ class Bolt(Codec):
         raise DecodeError(
             "truncated",
             int(cursor.buffer.absolute(cursor.end)),
-            f"{missing} byte{'' if missing == 1 else 's'} of the content missing{said}",
+            f"{count(missing, 'byte')} of the content missing{said}",
             int(cursor.end + missing),
         )
 
@@ -489,26 +488,33 @@ class Bolt(Codec):
                 bits += CONTENT_BITS
                 reasons.append("the first content decodes")
         at_end = LENGTH_BITS if whole else 0.0
-        return Evidence(max(bits, 0.0), tuple(reasons), settle, (), whole, whole and frames == 1, at_end)
+        return Evidence(
+            bits=max(bits, 0.0),
+            reasons=tuple(reasons),
+            settle=settle,
+            whole=whole,
+            one=whole and frames == 1,
+            at_end=at_end,
+        )
 
     # --- for people -------------------------------------------------------------------------------------
 
     def kind(self, root: Node) -> str:
         """ "request", "oneway", "response" or "heartbeat"."""
-        if root.member("command") is not None and number_in(root, "command") == HEARTBEAT:
+        if root.member("command") is not None and root.number_of("command") == HEARTBEAT:
             return "heartbeat"
-        return TYPES[number_in(root, "type")]
+        return TYPES[root.number_of("type")]
 
     def summary(self, root: Node) -> str:
         """`bolt req #8 com.x.OrderService:1.0.find(long, Car)`, `bolt resp #5 ok com.x.Result`."""
-        response = number_in(root, "type") == RESPONSE
+        response = root.number_of("type") == RESPONSE
         word = "resp" if response else "req"
-        number = number_in(root, "id")
+        number = root.number_of("id")
         if self.kind(root) == "heartbeat":
             return f"bolt heartbeat {word} #{number}"
         said = f"bolt {word} #{number}"
         if not response:
-            if number_in(root, "type") == ONEWAY:
+            if root.number_of("type") == ONEWAY:
                 said += " one-way"
             return f"{said} {_call(root)}"
         status = root.member("status")
@@ -519,7 +525,7 @@ class Bolt(Codec):
 
     def annotate(self, node: Node) -> str:
         """The declared type beside an argument, and what values mean."""
-        said = carried.annotate(node)
+        said = payload.annotate(node)
         parent = node.parent
         if parent is not None and parent.field.name == "values" and node.position:
             declared = _declared(parent, int(node.position) - 1)
@@ -529,12 +535,12 @@ class Bolt(Codec):
 
     def details(self, node: Node) -> list[str]:
         """The stack trace of an exception."""
-        return carried.details(node)
+        return payload.details(node)
 
     def exchange(self, root: Node) -> Exchange:
         """A request, a heartbeat too, is answered under its id."""
-        key = str(number_in(root, "id"))
-        kind = number_in(root, "type")
+        key = str(root.number_of("id"))
+        kind = root.number_of("type")
         if kind == RESPONSE:
             return Exchange("reply", key)
         return Exchange("request", key) if kind == REQUEST else Exchange("")
@@ -577,7 +583,7 @@ def _content_bytes(given: dict[str, Json]) -> bytes:
     if codec not in (HESSIAN, "hessian"):
         raise EncodeError("content", f'content of codec {codec} is given as {{"data": hex}}')
     out = BytesWriter()
-    dialect = carried.dialect_named(given.get("hessian"), d.DRAFT, "hessian")
+    dialect = payload.dialect_named(given.get("hessian"), d.DRAFT, "hessian")
     Encoder(out, dialect).values(content["values"], "content.values")
     return out.getvalue()
 
@@ -716,7 +722,7 @@ def _header(root: Node, name: str) -> str:
     return ""
 
 
-def _first(root: Node) -> Named | None:
+def _first(root: Node) -> Members | None:
     """The first value of the content: SofaRequest, SofaResponse."""
     content = root.member("content")
     if content is None:
@@ -726,7 +732,7 @@ def _first(root: Node) -> Named | None:
     if values is not None:
         for part in values.parts():
             if not part.hidden:
-                return Named(part) if part.kind == t.OBJECT else None
+                return Members(part) if part.kind == t.OBJECT else None
     return None
 
 
@@ -743,7 +749,7 @@ def _call(root: Node) -> str:
     if not service and not method:
         name = root.member("class")
         return _content_words(root, "" if name is None else name.shown)
-    called = f"{service}.{method}{'(…)' if types is None else carried.parameters(types)}"
+    called = f"{service}.{method}{'(…)' if types is None else payload.parameters(types)}"
     return called if request is not None else _content_words(root, called)
 
 
@@ -752,18 +758,18 @@ def _content_words(root: Node, said: str) -> str:
     content = root.member("content")
     data = None if content is None else content.member("data")
     if data is not None:
-        codec = number_in(root, "codec")
+        codec = root.number_of("codec")
         size = len(data.content)
-        said += f" {CODEC_NAMES.get(codec, f'codec {codec}')}, {size} byte{'' if size == 1 else 's'}"
+        said += f" {CODEC_NAMES.get(codec, f'codec {codec}')}, {count(size, 'byte')}"
     return said.strip()
 
 
-def _signatures(request: Named) -> list[str] | None:
+def _signatures(request: Members) -> list[str] | None:
     """The parameter types that a SofaRequest names."""
     given = request.get("methodArgSigs")
     if given is None or given.kind != t.LIST:
         return None
-    return [carried.java_type(carried.text_of(part) or "?") for part in given.children]
+    return [payload.java_type(payload.text_of(part) or "?") for part in given.children]
 
 
 def _declared(values: Node, position: int) -> str:
@@ -772,7 +778,7 @@ def _declared(values: Node, position: int) -> str:
         return ""
     for part in values.parts():
         if not part.hidden:
-            types = _signatures(Named(part)) if part.kind == t.OBJECT else None
+            types = _signatures(Members(part)) if part.kind == t.OBJECT else None
             return types[position] if types is not None and position < len(types) else ""
     return ""
 
@@ -785,15 +791,15 @@ def _result(root: Node, good: bool) -> str:
         ok = " ok" if good else ""
         return ok + " " + _content_words(root, "" if name is None else name.shown)
     if response.type != RESPONSE_CLASS:
-        return (" ok " if good else " ") + carried.result_words(response.node)
+        return (" ok " if good else " ") + payload.result_words(response.node)
     failed = response.get("isError")
     if failed is not None and failed.kind == t.BOOL and failed.number:
         return f" error {response.text('errorMsg') or ''}".rstrip()
     value = response.get("appResponse")
     said = ""
     if value is not None:
-        said = (" exception " if carried.is_exception(value) else " ") + carried.result_words(value)
+        said = (" exception " if payload.is_exception(value) else " ") + payload.result_words(value)
     return (" ok" if good else "") + said
 
 
-CODECS: Final = (Bolt("bolt", "Bolt v1 and v2, of SOFA"),)
+CODECS: Final = (Bolt("bolt"),)

@@ -1,24 +1,25 @@
-"""What a protocol gives to the rest: the base class of every codec."""
+"""What a protocol provides: the base class of every codec."""
 
 from typing import Final, NamedTuple
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr
 
+from wirelens.codecs.codes import Code
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
 
 class Evidence(NamedTuple):
-    """How strongly bytes speak for a protocol.
+    """How strongly bytes indicate a protocol.
 
-    `bits` is the constraint that the bytes satisfied, in bits, less what chance would give (detect.py has
-    the theory); `reasons` say what it consists of; `settle` says what more input would settle, or is
-    empty. `equal` names protocols under which the bytes have the same meaning. `whole` says that the bytes
-    are messages to the last one, `one` that they are exactly one message or value; `at_end` are the bits
-    that are added where nothing follows (fewer than 0 where something should). `refused` is the code of
-    what is recognised but not supported, where the bytes are that rather than this protocol.
+    `bits` is the constraint that the bytes satisfied, in bits, less what chance would give (detection.py has
+    the theory); `reasons` list what it consists of; `settle` states what more input would settle, or is
+    empty. `equal` names protocols under which the bytes have the same meaning. `whole`: the bytes are
+    messages up to the last byte; `one`: they are exactly one message or value. `at_end` are bits to add
+    where nothing follows (negative where something should). `refused` is the code of a layout that is
+    recognised but not supported, when the bytes belong to that rather than this protocol.
     """
 
     bits: float
@@ -31,15 +32,15 @@ class Evidence(NamedTuple):
     refused: str = ""
 
 
-NO_EVIDENCE: Final = Evidence(0.0, ())
+NO_EVIDENCE: Final = Evidence(bits=0.0, reasons=())
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Exchange:
     """A message's part in a conversation.
 
-    `role` is "request", "reply", or "" for what has no counterpart; a reply belongs to the latest open
-    request of the other direction with the same `key` (empty: the oldest open one).
+    `role` is "request", "reply", or "" for a message without a counterpart. A reply belongs to the latest
+    open request of the other direction with the same `key` (empty: to the oldest open one).
     """
 
     def __init__(self, role: str, key: str = "") -> None:
@@ -57,27 +58,27 @@ class Exchange:
 class Codec:
     """One protocol: bytes to a tape, JSON to bytes, and what only the protocol knows for showing it.
 
-    A codec has no state; one instance serves every stream. `decode` reads exactly one message.
+    A codec has no state; one instance serves every stream. `decode` reads exactly one message. Title,
+    source and usual ports of a protocol are in registry.py.
     """
 
     name: str  # the protocol's id, as in "esnp-line"
-    title: str  # one line for lists
     json_opening: bytes  # how a record's JSON starts
-    carries: tuple[str, ...] = ()  # protocols whose messages its bodies are, so that it is looked at first
-    answers: tuple[str, ...] = ()  # other protocols that the opposite direction of a stream may speak
-    tunnelled: bool = False  # whether others carry it often: found further on, it is not the stream's own
-    says_kind: bool = False  # whether its summaries say the kind of message, in words of their own
+    carries: tuple[str, ...] = ()  # protocols that its bodies contain; it is probed before them
+    answers: tuple[str, ...] = ()  # other protocols that the opposite direction of a stream may use
+    tunnelled: bool = False  # whether other protocols often contain it: found mid-stream, it proves nothing
+    says_kind: bool = False  # whether its summaries name the kind of message in words of their own
+    codes: dict[str, Code] = {}  # noqa: RUF012  # codes of its notes and errors that codes.py does not have
 
-    def __init__(self, name: str, title: str) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.title = title
         self.json_opening = b'{"protocol": "' + name.encode() + b'", "offset": '
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
-        """Decode the message at the cursor onto an empty tape, its root first; leave the cursor behind it.
+        """Decode the message at the cursor onto an empty tape, its root first; leave the cursor after it.
 
-        `final` says that no input follows the cursor's end. Raises DecodeError; one with `needed` says
-        that the message may go on behind the buffer's end. What was written up to then stays.
+        `final`: no input follows the cursor's end. Raises DecodeError; if it is `incomplete`, the message
+        may continue after the buffer's end. What was written before the error stays on the tape.
         """
         raise NotImplementedError
 
@@ -86,14 +87,16 @@ class Codec:
         raise NotImplementedError
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
-        """How strongly the start of a stream (`data`; `other`: the opposite direction's) is this protocol.
+        """The evidence that a stream starting with `data` is of this protocol.
 
-        The work is bounded: a few passes over the first 64 KiB at most, however long the data is.
+        `other` is the start of the opposite direction.
+
+        Bounded work: at most a few passes over the first 64 KiB, however long the data is.
         """
         raise NotImplementedError
 
     def same_meaning(self, name: str, data: bytes) -> bool:
-        """True where bytes that fit this protocol mean the same under the one called `name`."""
+        """Whether bytes that fit this protocol mean the same under the one called `name`."""
         return False
 
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
@@ -105,15 +108,15 @@ class Codec:
         return root.name or "message"
 
     def summary(self, root: Node) -> str:
-        """The message in one line, as an engineer of the protocol would say it."""
+        """The message in one line, in the protocol's own terms."""
         return self.kind(root)
 
     def annotate(self, node: Node) -> str:
-        """What a node means beyond its value, for people; mostly empty."""
+        """What a node means beyond its value, for people; usually empty."""
         return ""
 
     def details(self, node: Node) -> list[str]:
-        """Lines that belong under a node, for people: an exception's stack trace; mostly none."""
+        """Lines to show under a node, such as an exception's stack trace; usually none."""
         return []
 
     def exchange(self, root: Node) -> Exchange:

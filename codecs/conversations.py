@@ -13,8 +13,9 @@ from wirelens.codecs import registry
 from wirelens.codecs.captures.streams import Flow, Piece
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
-from wirelens.codecs.detect import MARGIN, Detection, detect
-from wirelens.codecs.record import UNKNOWN, Origin, Place, Record
+from wirelens.codecs.detection import MARGIN, Detection, detect
+from wirelens.codecs.record import Origin, Place, Record
+from wirelens.codecs.registry import UNKNOWN
 
 HEAD: Final = 1 << 14  # bytes of a direction that wait at most for its protocol to be detected
 ALL_HEADS: Final = 1 << 25  # the same of all directions; then those waiting longest become unknown
@@ -557,8 +558,8 @@ def _verdict(detection: Detection, flow: Flow) -> Verdict:
         if candidate.protocol == detection.protocol:
             return Verdict(candidate.protocol, candidate.bits, candidate.reasons)
     for port in flow.ports:
-        usual = registry.PORTS.get(port)
-        if usual is not None:
+        usual = registry.usual_at(port)
+        if usual:
             for candidate in detection.candidates:
                 if candidate.protocol in usual and candidate.bits + PORT_BITS >= candidate.asked:
                     reasons = (*candidate.reasons, f"port {port}")

@@ -5,17 +5,18 @@ from typing import Final
 from librt.strings import read_i16_be, read_i32_be, read_i64_be
 from mypy_extensions import i64, mypyc_attr
 
+from wirelens.codecs.errors import WirelensError
 from wirelens.codecs.tape import Buffer
+from wirelens.codecs.words import count
 
 VARINT_BYTES: Final = 10
 
 
-class DecodeError(ValueError):
+class DecodeError(WirelensError):
     """Bytes that do not decode.
 
-    `code` is one of codes.py; `offset` is absolute, in bytes, in the input; `text` says what was
-    expected and found. `needed` is 0, or, where the buffer simply ends too early, how many bytes of it
-    would be needed to go on: more input may still complete the message.
+    `code` is one of codes.py; `offset` is absolute, in bytes, in the input; `text` states what was expected
+    and found. `needed` is 0, or, if the buffer ends too early, how many bytes of it are needed to go on.
     """
 
     def __init__(self, code: str, offset: int, text: str, needed: int = 0) -> None:
@@ -25,6 +26,11 @@ class DecodeError(ValueError):
         self.text = text
         self.needed = needed
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether more input may still complete the message."""
+        return self.needed != 0
+
     def __str__(self) -> str:
         return f"{self.text} (offset {self.offset}, {self.code})"
 
@@ -32,12 +38,13 @@ class DecodeError(ValueError):
         return (DecodeError, (self.code, self.offset, self.text, self.needed))
 
 
-@mypyc_attr(acyclic=True, free_list_len=1)  # nothing refers back to it: not for the garbage collector
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Cursor:
     """Reads a buffer from `pos` up to, not including, `end` (positions in `buffer.data`).
 
-    `end` may be drawn in while the body of a declared length is read, and set back behind it. Every
-    read method moves `pos` behind what it read, or raises DecodeError and leaves `pos` where it was.
+    `end` may be lowered while the body of a declared length is read, and restored after it. Every read
+    method moves `pos` past what it read, or raises DecodeError and leaves `pos` where it was. `what` names
+    the expected element in the error.
     """
 
     def __init__(self, buffer: Buffer, pos: i64, end: i64) -> None:
@@ -47,23 +54,23 @@ class Cursor:
         self.end: i64 = end
 
     def left(self) -> i64:
-        """How many bytes are left before `end`."""
+        """The number of bytes before `end`."""
         return self.end - self.pos
 
     def error(self, code: str, at: i64, text: str) -> DecodeError:
         """An error at a position of the buffer, to be raised by the caller."""
         return DecodeError(code, self.buffer.absolute(at), text)
 
-    def short(self, count: i64, what: str) -> DecodeError:
-        """The error that fewer than `count` bytes are left for `what`, to be raised by the caller."""
+    def short(self, size: i64, what: str) -> DecodeError:
+        """The error that fewer than `size` bytes are left for `what`, to be raised by the caller."""
         needed: i64 = 0
         if self.end == len(self.data):
-            needed = self.pos + count
+            needed = self.pos + size
         left = self.end - self.pos
         return DecodeError(
             "truncated",
             self.buffer.absolute(self.pos),
-            f"expected {what} ({count} byte{'' if count == 1 else 's'}), {left} left",
+            f"expected {what} ({count(size, 'byte')}), {left} left",
             needed,
         )
 
@@ -75,7 +82,7 @@ class Cursor:
             raise self.short(count, what)
 
     def skip(self, count: i64, what: str) -> i64:
-        """Pass over `count` bytes; the position where they start."""
+        """Pass over `count` bytes; returns the position where they start."""
         self.need(count, what)
         start = self.pos
         self.pos = start + count
@@ -88,7 +95,7 @@ class Cursor:
         return self.data[self.pos]
 
     def u8(self, what: str) -> i64:
-        """The next byte, as a number; `what` says in the error what was expected."""
+        """One byte, unsigned."""
         pos = self.pos
         if pos >= self.end:
             raise self.short(1, what)
@@ -120,7 +127,7 @@ class Cursor:
         return i64(read_i32_be(self.data, pos))
 
     def int64(self, what: str) -> i64:
-        """Eight bytes, big-endian, signed; an unsigned number comes as its two's complement."""
+        """Eight bytes, big-endian, signed; an unsigned number is given as its two's complement."""
         pos = self.pos
         if self.end - pos < 8:
             raise self.short(8, what)

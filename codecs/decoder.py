@@ -7,8 +7,9 @@ from mypy_extensions import i64, mypyc_attr
 from wirelens.codecs import registry
 from wirelens.codecs.codec import Codec
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.detect import ENOUGH_BYTES, Detection, detect
-from wirelens.codecs.record import UNKNOWN, Record
+from wirelens.codecs.detection import ENOUGH_BYTES, Detection, detect
+from wirelens.codecs.record import Record
+from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape
 
 MAX_MESSAGE: Final = 1 << 28  # bytes of one message that may wait for their rest
@@ -188,7 +189,7 @@ class Decoder:
                 ):
                     self._wanted = error.needed
                     return
-                tape.close_all(min(cursor.pos, end))
+                tape.close_from(0, min(cursor.pos, end))
                 self._wasted += cursor.pos - start
                 again = start + 1
                 if self._wasted > ATTEMPT_FACTOR * self._received + ATTEMPT_FREE:

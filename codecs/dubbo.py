@@ -18,21 +18,22 @@ from typing import Final
 from librt.strings import BytesWriter, write_i32_be, write_i64_be
 from mypy_extensions import i32, i64, mypyc_attr
 
-from wirelens.codecs import carried
+from wirelens.codecs import payload
 from wirelens.codecs import tape as t
-from wirelens.codecs.carried import DATA, DIALECT, ERROR, EXTRA, JSON, PARTIAL, number_in
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.expect import array_of, hex_bytes, number_of, object_of, only
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian import forms
 from wirelens.codecs.hessian.decoder import Tables, Values
 from wirelens.codecs.hessian.encoder import Encoder
 from wirelens.codecs.hessian.gadgets import class_notes
 from wirelens.codecs.hessian.summary import cut, type_word
+from wirelens.codecs.json_input import array_of, hex_bytes, number_of, object_of, only
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import EncodeError
-from wirelens.codecs.tape import Buffer, Fault, Tape
+from wirelens.codecs.payload import DATA, DIALECT, ERROR, EXTRA, JSON, PARTIAL
+from wirelens.codecs.tape import Buffer, Fault, Mark, Tape
+from wirelens.codecs.words import count
 
 HEADER: Final = 16
 MAGIC: Final = b"\xda\xbb"
@@ -166,7 +167,7 @@ class _Body:
             self.clean = False
             self.tape.leaf(EXTRA, cursor.pos, cursor.end, cursor.pos)
             cursor.pos = cursor.end
-        if self.tape.note_count() > notes and carried.dangling(self.tape, notes):
+        if self.tape.note_count() > notes and payload.dangling(self.tape, notes):
             self.clean = False
 
     def _text(self, member: i64, what: str) -> i64:
@@ -176,7 +177,7 @@ class _Body:
         start = cursor.pos
         first = tape.size()
         self.values.read(1, member)
-        node = carried.last_from(tape, first)
+        node = tape.last_from(first)
         kind = tape.kind(node)
         if kind != t.STRING16 and kind != t.NULL:
             raise cursor.error("bad-value", start, f"expected {what}, a string or null")
@@ -214,7 +215,7 @@ class _Body:
         start = cursor.pos
         first = tape.size()
         self.values.read(1, _ATTACHMENTS)
-        kind = tape.kind(carried.last_from(tape, first))
+        kind = tape.kind(tape.last_from(first))
         if kind != t.MAP and kind != t.NULL:
             self.clean = False
             tape.note("bad-value", start, "the attachments are no map", cursor.buffer)
@@ -223,12 +224,12 @@ class _Body:
         """How many parameters a descriptor has; -1 where it is none."""
         tape = self.tape
         if tape.head(node) & t.SIMPLE:
-            return carried.descriptor_count(self.cursor.data, tape.number(node), tape.end(node))
+            return payload.descriptor_count(self.cursor.data, tape.number(node), tape.end(node))
         text = Node(tape, node, self.cursor.buffer).text
         if text is None:
             return -1
         data = text.encode("utf-8", "surrogatepass")
-        return carried.descriptor_count(data, 0, len(data))
+        return payload.descriptor_count(data, 0, len(data))
 
     def _to_the_end(self, body: i64) -> None:
         """Arguments of unknown number: all values, but a map in the last place is the attachments."""
@@ -241,13 +242,12 @@ class _Body:
         while cursor.pos < cursor.end:
             first = tape.size()
             self.values.read(1)
-            last = carried.last_from(tape, first)
+            last = tape.last_from(first)
             count += 1
         tape.close(arguments, cursor.pos)
         if last >= 0 and tape.kind(last) == t.MAP:
-            tape.words[arguments * t.WIDTH + t.NEXT] = last
-            tape.words[arguments * t.WIDTH + t.END] = tape.start(last)
-            tape.mark(last, _ATTACHMENTS << t.FIELD_SHIFT)
+            tape.shrink(arguments, last, tape.start(last))
+            tape.set_flags(last, _ATTACHMENTS << t.FIELD_SHIFT)
             count -= 1
         else:
             self.clean = False
@@ -279,7 +279,7 @@ class _Body:
 class Dubbo(Codec):
     """Dubbo's own protocol, as servers of Apache Dubbo and dubbox speak it."""
 
-    carries = carried.PROTOCOLS
+    carries = payload.PROTOCOLS
     says_kind = True
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
@@ -333,7 +333,7 @@ class Dubbo(Codec):
             tape.leaf(DATA, content, cursor.end, content)
             if missing > 0:
                 raise _missing(cursor, missing, None)
-            if serialization in JSON_TEXTS and carried.json_lines(data[content : cursor.end]) is not None:
+            if serialization in JSON_TEXTS and payload.json_lines(data[content : cursor.end]) is not None:
                 tape.leaf(JSON, content, cursor.end, content)
             if length == 0 and not event and serialization in HESSIAN:
                 offset = cursor.buffer.absolute(content)
@@ -353,8 +353,7 @@ class Dubbo(Codec):
     ) -> i64:
         """A body in Hessian; its dialect. Final 2.0, unless the bytes say the draft."""
         start = cursor.pos
-        size = tape.size()
-        notes = tape.note_count()
+        mark = tape.mark()
         dialect: i64 = d.FINAL
         counted = True
         error, clean = self._attempt(cursor, tape, body, request, event, status, dialect, counted)
@@ -364,7 +363,7 @@ class Dubbo(Codec):
         if not clean:
             tries = ((d.DRAFT, True), (d.FINAL, False), (d.DRAFT, False))
             for other, by_descriptor in tries[:1] if missing > 0 or not request else tries:
-                self._restart(cursor, tape, body, start, size, notes)
+                self._restart(cursor, tape, body, start, mark)
                 failed, good = self._attempt(cursor, tape, body, request, event, status, other, by_descriptor)
                 if good or (missing > 0 and failed is not None and failed.code == "truncated"):
                     error = failed
@@ -372,7 +371,7 @@ class Dubbo(Codec):
                     clean = True
                     break
         if not clean:
-            self._restart(cursor, tape, body, start, size, notes)
+            self._restart(cursor, tape, body, start, mark)
             if error is None or missing > 0:
                 error, clean = self._attempt(cursor, tape, body, request, event, status, dialect, counted)
             else:
@@ -382,7 +381,7 @@ class Dubbo(Codec):
                 if tape.size() == partial + 1:
                     tape.cut(partial)
                 else:
-                    carried.close_from(tape, partial, reached)
+                    tape.close_from(partial, reached)
                 cursor.pos = cursor.end
                 tape.leaf(DATA, start, cursor.end, start)
                 tape.fault(ERROR, cursor.end, Fault(error.code, error.offset, error.text))
@@ -409,10 +408,9 @@ class Dubbo(Codec):
             return error, False
         return None, reading.clean
 
-    def _restart(self, cursor: Cursor, tape: Tape, body: i64, start: i64, size: i64, notes: i64) -> None:
+    def _restart(self, cursor: Cursor, tape: Tape, body: i64, start: i64, mark: Mark) -> None:
         cursor.pos = start
-        tape.cut(size)
-        tape.cut_notes(notes)
+        tape.rollback(mark)
         tape.set_form(body, 0)
 
     # --- encoding ---------------------------------------------------------------------------------------
@@ -436,14 +434,14 @@ class Dubbo(Codec):
         status = number_of(given.get("status", OK), STATUSES, "status", 0, 255)
         fourth = number_of(wire.get("status", 0), {}, "$wire.status", 0, 255) if request else status
         number = number_of(given.get("id", DEFAULTS["id"]), {}, "id", -1 << 63, (1 << 64) - 1)
-        dialect = carried.dialect_named(given.get("hessian"), d.FINAL, "hessian")
+        dialect = payload.dialect_named(given.get("hessian"), d.FINAL, "hessian")
         inner = BytesWriter()
         if "data" in body:
             only(body, ("data", "json", "error", "partial"), "body")
             inner.write(hex_bytes(body["data"], "body.data"))
         elif "json" in body:
             only(body, ("json",), "body")
-            inner.write(carried.lines_of(body["json"], "body.json"))
+            inner.write(payload.lines_of(body["json"], "body.json"))
         elif serialization not in HESSIAN:
             name = SERIALIZATIONS.get(serialization, serialization)
             raise EncodeError("body", f'a body of serialization {name} is given as {{"data": hex}}')
@@ -487,29 +485,29 @@ class Dubbo(Codec):
 
     def kind(self, root: Node) -> str:
         """ "request", "oneway", "response", "heartbeat" (an event that says null) or "event"."""
-        if _header_number(root, _EVENT):
+        if root.tape.number_of(root.index, _EVENT):
             body = root.member("body")
             said = None if body is None else body.member("event")
             json = None if body is None or said is not None else body.member("json")
             if json is not None:
-                return "heartbeat" if carried.json_lines(json.raw) == [None] else "event"
+                return "heartbeat" if payload.json_lines(json.raw) == [None] else "event"
             return "heartbeat" if said is not None and said.kind == t.NULL else "event"
-        if _header_number(root, _TYPE) == 0:
+        if root.tape.number_of(root.index, _TYPE) == 0:
             return "response"
-        return "request" if _header_number(root, _TWO_WAY) else "oneway"
+        return "request" if root.tape.number_of(root.index, _TWO_WAY) else "oneway"
 
     def summary(self, root: Node) -> str:
         """`dubbo req #4711 com.x.OrderService.create(Order, long) v1.0`, `dubbo resp #4711 ok Order`."""
         kind = self.kind(root)
-        request = _header_number(root, _TYPE) == 1
+        request = root.tape.number_of(root.index, _TYPE) == 1
         word = "req" if request else "resp"
-        said = f"dubbo {word} #{_header_number(root, _ID)}"
+        said = f"dubbo {word} #{root.tape.number_of(root.index, _ID)}"
         body = root.member("body")
         if body is None or body.kind != t.STRUCT:
             return said
         if kind in ("heartbeat", "event"):
             value = body.member("event")
-            said = f"dubbo {kind} {word} #{_header_number(root, _ID)}"
+            said = f"dubbo {kind} {word} #{root.tape.number_of(root.index, _ID)}"
             if kind == "event" and value is not None:
                 meaning = _event_meaning(value)
                 said += f" {value.shown}" + (f" ({meaning})" if meaning else "")
@@ -526,16 +524,16 @@ class Dubbo(Codec):
         if result is not None and RESULTS.get(result.number) == "exception":
             said += " exception"
         if value is not None:
-            said += " " + carried.result_words(value)
+            said += " " + payload.result_words(value)
         elif result is not None:
             said += " null"
         else:
             failure = body.member("error")
             if failure is not None and failure.kind != t.FAULT:
-                return f"{said} {carried.result_words(failure)}"
+                return f"{said} {payload.result_words(failure)}"
             json = body.member("json")
             if json is not None and status is not None and status.number != OK:
-                texts = carried.json_lines(json.raw) or []
+                texts = payload.json_lines(json.raw) or []
                 if texts and isinstance(texts[0], str):
                     said += f' "{cut(texts[0])}"'
             said += _bytes_words(root, body)
@@ -546,14 +544,14 @@ class Dubbo(Codec):
         name = node.field.name
         parent = node.parent
         if name == "parameter_types":
-            types = carried.descriptor_types(carried.text_of(node))
+            types = payload.descriptor_types(payload.text_of(node))
             return ", ".join(types) if types else ""
         if name == "event" and parent is not None and parent.field.name == "body":
             return _event_meaning(node)
-        if name == "method" and parent is not None and carried.text_of(node) in GENERIC:
+        if name == "method" and parent is not None and payload.text_of(node) in GENERIC:
             meant = _generic(parent)
             return f"a generic call of {meant}" if meant else ""
-        said = carried.annotate(node)
+        said = payload.annotate(node)
         if parent is not None and parent.field.name == "arguments" and parent.parent is not None:
             declared = _declared(parent.parent, int(node.position))
             if declared:
@@ -562,26 +560,14 @@ class Dubbo(Codec):
 
     def details(self, node: Node) -> list[str]:
         """The stack trace of an exception."""
-        return carried.details(node)
+        return payload.details(node)
 
     def exchange(self, root: Node) -> Exchange:
         """A two-way request, a heartbeat too, is answered under its id."""
-        key = str(_header_number(root, _ID))
-        if _header_number(root, _TYPE) == 0:
+        key = str(root.tape.number_of(root.index, _ID))
+        if root.tape.number_of(root.index, _TYPE) == 0:
             return Exchange("reply", key)
-        return Exchange("request", key) if _header_number(root, _TWO_WAY) else Exchange("")
-
-
-def _header_number(root: Node, member: i64) -> i64:
-    """The number of the header's member with that head; 0 where there is none."""
-    tape = root.tape
-    index = root.index + 1
-    end = tape.next(root.index)
-    while index < end:
-        if tape.head(index) == member:
-            return tape.number(index)
-        index = tape.next(index)
-    return 0
+        return Exchange("request", key) if root.tape.number_of(root.index, _TWO_WAY) else Exchange("")
 
 
 # What a message has that does not say it.
@@ -640,7 +626,7 @@ class _Writer:
         if described:
             types = body.get("parameter_types")
             if "parameter_types" not in body:
-                types = carried.descriptor_of(arguments)
+                types = payload.descriptor_of(arguments)
             encoder.value(types, "body.parameter_types")
         elif "parameter_types" in body:
             raise EncodeError("body.parameter_types", "a number of arguments stands in its place")
@@ -679,7 +665,7 @@ def _missing(cursor: Cursor, missing: i64, error: DecodeError | None) -> DecodeE
     return DecodeError(
         "truncated",
         int(cursor.buffer.absolute(cursor.end)),
-        f"{missing} byte{'' if missing == 1 else 's'} of the body missing{said}",
+        f"{count(missing, 'byte')} of the body missing{said}",
         int(cursor.end + missing),
     )
 
@@ -760,7 +746,14 @@ def _chain(data: bytes) -> Evidence:
         bits += 16.0
         reasons.append("the first body decodes")
     at_end = LENGTH_BITS if whole else 0.0
-    return Evidence(max(bits, 0.0), tuple(reasons), settle, (), whole, whole and frames == 1, at_end)
+    return Evidence(
+        bits=max(bits, 0.0),
+        reasons=tuple(reasons),
+        settle=settle,
+        whole=whole,
+        one=whole and frames == 1,
+        at_end=at_end,
+    )
 
 
 def _body_reads(data: bytes, at: i64) -> bool:
@@ -790,7 +783,7 @@ def _event_meaning(value: Node) -> str:
     if value.kind == t.NULL:
         return "heartbeat"
     return {"R": "read-only: the server takes no new requests", "W": "writable"}.get(
-        carried.text_of(value), ""
+        payload.text_of(value), ""
     )
 
 
@@ -799,10 +792,10 @@ def _call(root: Node, body: Node) -> str:
     path = body.member("path")
     json = None if path is not None else body.member("json")
     if json is not None:
-        texts = carried.json_lines(json.raw) or []
+        texts = payload.json_lines(json.raw) or []
         if len(texts) >= 5 and all(isinstance(text, str) or text is None for text in texts[:5]):
-            types = carried.descriptor_types(str(texts[4] or ""))
-            said = f"{texts[1]}.{texts[3]}{carried.parameters(types or [])}"
+            types = payload.descriptor_types(str(texts[4] or ""))
+            said = f"{texts[1]}.{texts[3]}{payload.parameters(types or [])}"
             return f"{said}{_version_words(str(texts[2] or ''))} {_serialization_name(root)}"
     called: Node | None = body
     if path is None:
@@ -810,9 +803,9 @@ def _call(root: Node, body: Node) -> str:
         path = None if called is None else called.member("path")
     if called is None or path is None:
         return _bytes_words(root, body).strip()
-    service = carried.text_of(path)
-    method = carried.text_of(called.member("method"))
-    version = _version_words(carried.text_of(called.member("version")))
+    service = payload.text_of(path)
+    method = payload.text_of(called.member("method"))
+    version = _version_words(payload.text_of(called.member("version")))
     if method in GENERIC:
         meant = _generic(called)
         if meant:
@@ -822,8 +815,8 @@ def _call(root: Node, body: Node) -> str:
         arguments = called.member("arguments")
         types = None if arguments is None else [type_word(part) for part in arguments.children]
     else:
-        types = carried.descriptor_types(carried.text_of(descriptor))
-    said = "(…)" if types is None else carried.parameters(types)
+        types = payload.descriptor_types(payload.text_of(descriptor))
+    said = "(…)" if types is None else payload.parameters(types)
     return f"{service}.{method}{said}{version}"
 
 
@@ -832,7 +825,7 @@ def _version_words(version: str) -> str:
 
 
 def _serialization_name(root: Node) -> str:
-    number = number_in(root, "serialization")
+    number = root.number_of("serialization")
     return SERIALIZATIONS.get(number, f"serialization {number}")
 
 
@@ -842,27 +835,27 @@ def _bytes_words(root: Node, body: Node) -> str:
     if data is None:
         return ""
     size = len(data.content)
-    return f" {_serialization_name(root)}, {size} byte{'' if size == 1 else 's'}"
+    return f" {_serialization_name(root)}, {count(size, 'byte')}"
 
 
 def _generic(body: Node) -> str:
     """The method that a generic invocation means, with its parameter types; empty where it is none."""
     arguments = body.member("arguments")
     given = [] if arguments is None else arguments.children
-    if not given or not carried.text_of(given[0]):
+    if not given or not payload.text_of(given[0]):
         return ""
     types: list[str] = []
     if len(given) > 1 and given[1].kind == t.LIST:
-        types = [carried.java_type(carried.text_of(part) or "?") for part in given[1].children]
-    return carried.text_of(given[0]) + carried.parameters(types)
+        types = [payload.java_type(payload.text_of(part) or "?") for part in given[1].children]
+    return payload.text_of(given[0]) + payload.parameters(types)
 
 
 def _declared(body: Node, position: int) -> str:
     """The declared Java type of the argument at a position; empty where none is known."""
     if position >= ANNOTATED:
         return ""
-    types = carried.descriptor_types(carried.text_of(body.member("parameter_types")), ANNOTATED)
+    types = payload.descriptor_types(payload.text_of(body.member("parameter_types")), ANNOTATED)
     return types[position] if types is not None and position < len(types) else ""
 
 
-CODECS: Final = (Dubbo("dubbo", "Dubbo requests and responses"),)
+CODECS: Final = (Dubbo("dubbo"),)

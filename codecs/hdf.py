@@ -16,9 +16,10 @@ from librt.strings import BytesWriter
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.expect import Path, array_of, object_of, only, text_bytes
+from wirelens.codecs.json_input import Path, array_of, object_of, only, text_bytes
 from wirelens.codecs.node import Json, Node, field, utf8
 from wirelens.codecs.tape import Buffer, Tape
+from wirelens.codecs.words import count
 
 MAX_TEXT: Final = 1 << 20  # bytes of text that are drawn as a tree; mevent itself stops at 64 KiB
 
@@ -201,9 +202,7 @@ class _Reader:
             tape.note("hdf-damaged", self.at, f"the HDF text breaks off: {self.problem}", self.buffer)
         if stop + 1 < self.end:
             left = self.end - stop - 1
-            tape.note(
-                "hdf-damaged", stop, f"{left} byte{'' if left == 1 else 's'} behind the NUL", self.buffer
-            )
+            tape.note("hdf-damaged", stop, f"{count(left, 'byte')} behind the NUL", self.buffer)
 
     def item(self, at: i64, line_end: i64) -> i64:
         """Write the members of an item whose line starts at `at`."""

@@ -26,20 +26,21 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import i64
 
-from wirelens.codecs import carried
+from wirelens.codecs import payload
 from wirelens.codecs import tape as t
-from wirelens.codecs.carried import DATA, DIALECT, ERROR, PARTIAL
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.expect import array_of, hex_bytes, object_of, only, text_bytes
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.envelopes import Messages
 from wirelens.codecs.hessian.gadgets import class_notes
 from wirelens.codecs.hessian.message_encoder import encode_message
 from wirelens.codecs.hessian.summary import message_line
+from wirelens.codecs.json_input import array_of, hex_bytes, object_of, only, text_bytes
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import EncodeError
+from wirelens.codecs.payload import DATA, DIALECT, ERROR, PARTIAL
 from wirelens.codecs.tape import Buffer, Fault, Tape
+from wirelens.codecs.words import count
 
 MAX_BEFORE: Final = 64  # bytes of empty lines before a start line
 MAX_START_LINE: Final = 1 << 14  # bytes
@@ -288,7 +289,7 @@ def _decimal(text: bytes) -> int:
 class Http(Codec):
     """HTTP/1.1 and 1.0."""
 
-    carries = carried.PROTOCOLS
+    carries = payload.PROTOCOLS
     tunnelled = True
     says_kind = True
 
@@ -329,7 +330,7 @@ class Http(Codec):
         reasons = [f"{what} of HTTP/1"]
         if lines:
             reasons.append("header lines behind it")
-        return Evidence(bits, tuple(reasons))
+        return Evidence(bits=bits, reasons=tuple(reasons))
 
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
         """The next status line, or request line of a usual method."""
@@ -370,15 +371,15 @@ class Http(Codec):
             head.take(parts[0].content, parts[1].content if parts[1].kind == t.TEXT else b"")
         kind = head.content_type.partition(b";")[0].decode("utf-8", "replace").strip()
         size = len(data.content)
-        return f"{said} {kind}{' ' if kind else ''}{size} byte{'' if size == 1 else 's'}"
+        return f"{said} {kind}{' ' if kind else ''}{count(size, 'byte')}"
 
     def annotate(self, node: Node) -> str:
         """What a value of a well-known Java class means."""
-        return carried.annotate(node)
+        return payload.annotate(node)
 
     def details(self, node: Node) -> list[str]:
         """The stack trace of an exception."""
-        return carried.details(node)
+        return payload.details(node)
 
     def exchange(self, root: Node) -> Exchange:
         """Requests are answered in order; an interim response (1xx) answers nothing."""
@@ -539,7 +540,7 @@ class _Reader:
                 if not self.final:
                     raise cursor.short(length, "the body")
                 missing = length - left
-                self._cut(f"{missing} byte{'' if missing == 1 else 's'} of the body missing")
+                self._cut(f"{count(missing, 'byte')} of the body missing")
             self._take(start, start + length)
             cursor.pos = start + length
             self._body()
@@ -757,9 +758,7 @@ class _Reader:
     ) -> tuple[DecodeError | None, int]:
         """Read content in the first dialect that it fits; the error of the one that got furthest."""
         tape = self.tape
-        size = tape.size()
-        notes = tape.note_count()
-        buffers = len(tape.buffers)
+        mark = tape.mark()
         best: DecodeError | None = None
         chosen = dialects[0]
         reached: i64 = -1
@@ -767,9 +766,7 @@ class _Reader:
             error, pos = self._read_as(dialect, content, first, last, _BODY)
             if error is None:
                 return None, dialect
-            tape.cut(size)
-            tape.cut_notes(notes)
-            del tape.buffers[buffers:]
+            tape.rollback(mark)
             if pos > reached:
                 best = error
                 chosen = dialect
@@ -797,10 +794,8 @@ class _Reader:
         except DecodeError as found:
             error = found
         if tape.size() > at:
-            carried.close_from(tape, at, inner.pos)
-            words = tape.words
-            words[at * t.WIDTH + t.START] = self.pieces[0][0]
-            words[at * t.WIDTH + t.END] = self.pieces[-1][1]
+            tape.close_from(at, inner.pos)
+            tape.set_span(at, self.pieces[0][0], self.pieces[-1][1])
         return error, inner.pos
 
     # --- cut bodies -------------------------------------------------------------------------------------
@@ -1055,7 +1050,7 @@ def _content(given: dict[str, Json], head: _Head) -> bytes:
         only(body, ("data", "error", "partial"), "body")
         return hex_bytes(body["data"], "body.data")
     out = BytesWriter()
-    dialect = carried.dialect_named(given.get("hessian"), d.FINAL, "hessian")
+    dialect = payload.dialect_named(given.get("hessian"), d.FINAL, "hessian")
     encode_message(body, dialect, out, "body")
     content = out.getvalue()
     coding = head.coding
@@ -1105,4 +1100,4 @@ def _write_chunks(content: bytes, wire: dict[str, Json], out: BytesWriter) -> No
     out.write(last)
 
 
-CODECS: Final = (Http("http", "HTTP/1.1 that carries Hessian"),)
+CODECS: Final = (Http("http"),)

@@ -27,10 +27,11 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.background import MEETS, OTHER, prices, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.expect import Path, array_of, hex_bytes, number_of, object_of, only
+from wirelens.codecs.json_input import Path, array_of, hex_bytes, number_of, object_of, only
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.tape import Buffer, Fault, Tape
+from wirelens.codecs.words import count
 
 # --- the specified head -------------------------------------------------------------------------------
 
@@ -331,7 +332,7 @@ class Magline(Codec):
             self.rest(cursor, tape, _DATA)
         elif cursor.pos < cursor.end:
             left = cursor.left()
-            text = f"{left} byte{'' if left == 1 else 's'} behind the body of {COMMANDS[int(cmd)]}"
+            text = f"{count(left, 'byte')} behind the body of {COMMANDS[int(cmd)]}"
             tape.note("extra-bytes", cursor.pos, text, cursor.buffer)
             self.rest(cursor, tape, _EXTRA)
 
@@ -436,7 +437,7 @@ class Magline(Codec):
             bits -= 8.0  # the last frame led to no head
         order = "little" if little else "big"
         reasons = [
-            f"{frames} {order}-endian head{'' if frames == 1 else 's'}: a command, a head length of 16",
+            f"{count(frames, order + '-endian head')}: a command, a head length of 16",
             "each message has a length that its command can have",
         ]
         if whole:
@@ -444,7 +445,14 @@ class Magline(Codec):
         at_end = 0.0
         if whole:
             at_end = 4.0 if fixed else 4.0 + MEETS
-        return Evidence(max(bits, 0.0), tuple(reasons), settle, (), whole, frames == 1, at_end)
+        return Evidence(
+            bits=max(bits, 0.0),
+            reasons=tuple(reasons),
+            settle=settle,
+            whole=whole,
+            one=frames == 1,
+            at_end=at_end,
+        )
 
     def kind(self, root: Node) -> str:
         """The command's name."""
@@ -662,7 +670,7 @@ class MaglineOld(Codec):
         if at < end:
             tape.leaf(_EXTRA, at, end, at)
             left = end - at
-            text = f"{left} byte{'' if left == 1 else 's'} behind the body of {OLD_COMMANDS[number]}"
+            text = f"{count(left, 'byte')} behind the body of {OLD_COMMANDS[number]}"
             tape.note("extra-bytes", at, text, cursor.buffer)
 
     def protobuf(self, cursor: Cursor, tape: Tape, cmd: int) -> None:
@@ -847,7 +855,7 @@ def _number(part: Node, name: str) -> int:
 def _size(part: Node, name: str) -> str:
     member = part.member(name)
     size = 0 if member is None else len(member.content)
-    return f"{size} byte{'' if size == 1 else 's'}"
+    return f"{count(size, 'byte')}"
 
 
 def _old_head(data: bytes, at: i64) -> bool:
@@ -913,13 +921,20 @@ def _old_evidence(data: bytes) -> Evidence:
             whole = True  # the Go server writes 16 bits of a length
         else:
             bits -= 8.0  # the last frame led to no head
-    reasons = [f"{frames} head{'' if frames == 1 else 's'} with magic 0x7f, version {data[1]} and a command"]
+    reasons = [f"{count(frames, 'head')} with magic 0x7f, version {data[1]} and a command"]
     if whole:
         reasons.append("the lengths lead to the end of the bytes")
     at_end = 0.0
     if whole:
         at_end = 4.0 if fixed else 4.0 + MEETS
-    return Evidence(max(bits, 0.0), tuple(reasons), settle, (), whole, frames == 1, at_end)
+    return Evidence(
+        bits=max(bits, 0.0),
+        reasons=tuple(reasons),
+        settle=settle,
+        whole=whole,
+        one=frames == 1,
+        at_end=at_end,
+    )
 
 
 def _behind_cut_length(data: bytes, at: i64) -> i64:
@@ -1137,6 +1152,6 @@ def _write_varint(out: BytesWriter, number: int) -> None:
 
 
 CODECS: Final = (
-    Magline("magline", "Magline frames with the specified 16-byte head"),
-    MaglineOld("magline-old", "Magline frames with the deployed 12-byte head"),
+    Magline("magline"),
+    MaglineOld("magline-old"),
 )

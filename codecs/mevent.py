@@ -25,10 +25,11 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.background import CHANGE, OTHER, prices, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.expect import Path, array_of, hex_bytes, number_of, object_of, only, text_bytes
+from wirelens.codecs.json_input import Path, array_of, hex_bytes, number_of, object_of, only, text_bytes
 from wirelens.codecs.node import Json, Node, field, root_of
 from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.tape import Buffer, Tape
+from wirelens.codecs.words import count
 
 EOF: Final = 0
 U32: Final = 1
@@ -647,7 +648,7 @@ class Mevent(Codec):
 
     def extra_note(self, cursor: Cursor, tape: Tape) -> None:
         left = cursor.left()
-        text = f"{left} byte{'' if left == 1 else 's'} left over behind the end of the variables"
+        text = f"{count(left, 'byte')} left over behind the end of the variables"
         tape.note("extra-bytes", cursor.pos, text, cursor.buffer)
 
     def odd_id(self, cursor: Cursor, tape: Tape, at: i64, own: i64, code: i64) -> None:
@@ -959,7 +960,7 @@ def _evidence(data: bytes) -> Evidence:
             codec.decode(cursor, tape, True)
         except DecodeError as error:
             cut = error.needed > end
-            tape.close_all(end)
+            tape.close_from(0, end)
             if not cut or tape.size() == 0:
                 if not messages:
                     return NO_EVIDENCE
@@ -984,11 +985,18 @@ def _evidence(data: bytes) -> Evidence:
         reasons.append(f"{messages} messages fill the bytes")
     bits += weak
     at_end = 4.0 if whole else 0.0
-    return Evidence(bits, tuple(reasons), "" if bits >= 24.0 else settle, (), whole, messages == 1, at_end)
+    return Evidence(
+        bits=bits,
+        reasons=tuple(reasons),
+        settle="" if bits >= 24.0 else settle,
+        whole=whole,
+        one=messages == 1,
+        at_end=at_end,
+    )
 
 
-def _more(count: int) -> str:
-    return f"{count} more byte{'' if count == 1 else 's'}"
+def _more(size: int) -> str:
+    return f"{count(size, 'more byte')}"
 
 
 def _reason(root: Node, cut: bool) -> str:
@@ -1202,4 +1210,4 @@ def _push(variables: list[Json], place: Path, work: list[tuple[Json, Path]]) -> 
     work.extend((variables[at], Path(place, f"[{at}]")) for at in range(len(variables) - 1, -1, -1))
 
 
-CODECS: Final = (Mevent("mevent", "mevent requests and replies"),)
+CODECS: Final = (Mevent("mevent"),)

@@ -414,6 +414,16 @@ class Node:
                 return part
         return None
 
+    def number_of(self, name: str, default: int = 0) -> int:
+        """The number of the child with that name, or `default`."""
+        node = self.member(name)
+        return default if node is None else node.number
+
+    def text_of(self, name: str, default: str = "") -> str:
+        """The text of the child with that name, or `default` where it has none."""
+        node = self.member(name)
+        return default if node is None else node.text or default
+
     def class_names(self) -> list[str]:
         """An object's class and the names of its fields, in order."""
         return self.names_of_class(self.number & t.LOW_HALF)

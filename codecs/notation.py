@@ -15,6 +15,7 @@ from librt.strings import BytesWriter, read_f64_le, write_i64_le
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.errors import WirelensError
 from wirelens.codecs.node import FIELDS, HINTS, TAGS, Json, Node, single_of, utf8, utf16_text
 from wirelens.codecs.scan import (
     SLOTS,
@@ -45,7 +46,7 @@ _POWERS: Final[list[float]] = [2.0 ** (exponent - 1075) for exponent in range(_L
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
-class EncodeError(ValueError):
+class EncodeError(WirelensError):
     """JSON that does not say a message: `path` is where in it, `text` what was expected there."""
 
     def __init__(self, path: str, text: str) -> None:
@@ -990,7 +991,7 @@ def _deep_dumps(value: Json) -> str:
     return "".join(parts)
 
 
-class JsonTextError(ValueError):
+class JsonTextError(WirelensError):
     """Text that is not JSON: what was expected, and where (line and column from 1, offset from 0)."""
 
     def __init__(self, text: str, line: int, column: int, offset: int) -> None:

@@ -5,12 +5,14 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr
 
+from wirelens.codecs import registry
 from wirelens.codecs.codec import Codec
-from wirelens.codecs.codes import Note
-from wirelens.codecs.cursor import DecodeError
+from wirelens.codecs.codes import CODES, Note
+from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.notation import (
     LAST_MICROSECOND,
+    EncodeError,
     Writer,
     end_writing,
     fault_json,
@@ -21,14 +23,12 @@ from wirelens.codecs.notation import (
     write_seconds,
     write_time,
 )
-from wirelens.codecs.tape import Tape
-
-UNKNOWN: Final = "unknown"
+from wirelens.codecs.record_encoding import encode_record
+from wirelens.codecs.registry import UNKNOWN
+from wirelens.codecs.tape import Buffer, Tape
+from wirelens.codecs.words import count
 
 _UNKNOWN_OPENING: Final = b'{"protocol": "unknown", "offset": '
-
-# The order in which notes are listed; codes that are not here come after these, as they were met.
-WORST_FIRST: Final[tuple[str, ...]] = ("gadget-class", "gap", "conflict", "number-lost", "dangling-ref")
 
 
 @mypyc_attr(acyclic=True)
@@ -171,7 +171,7 @@ class Record:
             return self.codec.summary(root)
         error = self.error
         said = f": {error.text} at offset {error.offset}" if error is not None and error.text else ""
-        return f"{self.length} byte{'' if self.length == 1 else 's'} not decoded{said}"
+        return f"{count(self.length, 'byte')} not decoded{said}"
 
     @property
     def notes(self) -> list[Note]:
@@ -237,13 +237,51 @@ class Record:
 
     @staticmethod
     def from_json(obj: Json) -> "Record":
-        """The record that the notation's JSON says: its message is encoded, then decoded again.
+        """The record that the notation's JSON describes: its message is encoded, then decoded again.
 
-        Raises EncodeError where the JSON is no record or does not encode.
+        A record with an error gets that error again. Raises EncodeError if the JSON is not a record or does
+        not encode, UnknownProtocolError.
         """
-        from wirelens.codecs.encoder import record_from_json
+        if not isinstance(obj, dict) or not isinstance(obj.get("protocol"), str):
+            raise EncodeError("", 'expected a record: an object with the key "protocol"')
+        name = str(obj["protocol"])
+        out = BytesWriter()
+        encode_record(obj, out, "")
+        data = out.getvalue()
+        given = obj.get("offset", 0)
+        offset = given if isinstance(given, int) and not isinstance(given, bool) else 0
+        codec = None if name == UNKNOWN else registry.get(name)
+        tape: Tape | None = None
+        failure: DecodeError | None = None
+        end = len(data)
+        if codec is not None:
+            buffer = Buffer(data, offset)
+            tape = Tape(buffer)
+            cursor = Cursor(buffer, 0, end)
+            try:
+                codec.decode(cursor, tape, True)
+            except DecodeError as error:
+                tape.close_from(0, min(cursor.pos, end))
+                failure = error
+        if obj.get("message") is not None:
+            if failure is not None or cursor.pos != end:
+                raise EncodeError("message", "its bytes do not read back as one message")
+            return Record(codec, offset, end, tape)
+        if failure is None:  # as part of a longer input these bytes did not decode; alone they do
+            tape = None
+            failure = _stated_error(obj.get("error"), offset)
+        return Record(codec, offset, end, tape, failure, data)
 
-        return record_from_json(obj)
+
+def _stated_error(stated: Json, offset: int) -> DecodeError:
+    """The error of a record's JSON; `offset` is used if it states none."""
+    members = stated if isinstance(stated, dict) else {}
+    at = members.get("offset", offset)
+    return DecodeError(
+        str(members.get("code", "bad-value")),
+        at if isinstance(at, int) else offset,
+        str(members.get("text", "")),
+    )
 
 
 def json_lines(records: list[Record], plain: bool = False) -> bytes:
@@ -261,7 +299,5 @@ def any_damaged(records: list[Record]) -> bool:
 
 
 def _rank(note: Note) -> int:
-    return WORST_FIRST.index(note.code) if note.code in WORST_FIRST else len(WORST_FIRST)
-
-
-__all__ = ["UNKNOWN", "Note", "Record"]
+    code = CODES.get(note.code)
+    return 0 if code is None else -code.severity

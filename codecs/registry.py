@@ -3,83 +3,152 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from wirelens.codecs.codes import CODES
+from wirelens.codecs.errors import UnknownProtocolError
 
 if TYPE_CHECKING:
     from wirelens.codecs.codec import Codec
+    from wirelens.codecs.codes import Code
 
-# Each module has CODECS, a tuple of its codecs, under these ids. The order is that of listings.
-MODULES: Final[dict[str, tuple[str, ...]]] = {
-    "wirelens.codecs.esnp": ("esnp-line", "esnp-frame"),
-    "wirelens.codecs.hessian.codec": ("hessian1", "hessian2-draft", "hessian2"),
-    "wirelens.codecs.mevent": ("mevent",),
-    "wirelens.codecs.magline": ("magline", "magline-old"),
-    "wirelens.codecs.dubbo": ("dubbo",),
-    "wirelens.codecs.bolt": ("bolt",),
-    "wirelens.codecs.http": ("http",),
-}
+UNKNOWN: Final = "unknown"  # in place of a protocol's id, for bytes of no known protocol
 
-# What each is, and the text that specifies it. Here, so that listing them loads no codec.
-ABOUT: Final[dict[str, tuple[str, str]]] = {
-    "esnp-line": ("ESNP messages made of lines", "bma.go.esp, docs/esnp/protocol.txt (2014-12)"),
-    "esnp-frame": (
+
+class Protocol(NamedTuple):
+    """An entry of the list.
+
+    `module` has CODECS, a tuple of codecs, one of which is named `id`. `title` and `source` (the text that
+    specifies the protocol) are a line each. `ports` are the usual server ports: there the protocol needs a
+    little less evidence.
+    """
+
+    id: str
+    module: str
+    title: str
+    source: str
+    ports: tuple[int, ...] = ()
+
+
+# In the order of listings. Everything here is known without importing a codec.
+PROTOCOLS: Final[tuple[Protocol, ...]] = (
+    Protocol(
+        "esnp-line",
+        "wirelens.codecs.esnp.codec",
+        "ESNP messages made of lines",
+        "bma.go.esp, docs/esnp/protocol.txt (2014-12)",
+        (1080,),
+    ),
+    Protocol(
+        "esnp-frame",
+        "wirelens.codecs.esnp.codec",
         "ESNP messages made of frames, the older text",
         "bma.go.esp, docs/esnp/protocol.txt (2014-03)",
+        (1080,),
     ),
-    "hessian1": ("Hessian 1.0", "Hessian 1.0 specification (Caucho)"),
-    "hessian2-draft": (
+    Protocol(
+        "hessian1",
+        "wirelens.codecs.hessian.codec",
+        "Hessian 1.0",
+        "Hessian 1.0 specification (Caucho)",
+    ),
+    Protocol(
+        "hessian2-draft",
+        "wirelens.codecs.hessian.codec",
         "Hessian 2.0, first draft (SOFA RPC, Caucho 3.1.2 to 3.2.0)",
         "Hessian 2.0 draft specification (Caucho)",
     ),
-    "hessian2": (
+    Protocol(
+        "hessian2",
+        "wirelens.codecs.hessian.codec",
         "Hessian 2.0 as published (Dubbo, XXL-JOB, Caucho 3.2.1 and later)",
         "Hessian 2.0 serialization protocol (Caucho)",
     ),
-    "mevent": ("mevent requests and replies", "mevent, server/protocol.txt"),
-    "magline": ("Magline frames with the specified 16-byte head", "magline, doc/proto.md"),
-    "magline-old": ("Magline frames with the deployed 12-byte head", "magline, its older code"),
-    "dubbo": ("Dubbo requests and responses", "Apache Dubbo, the dubbo protocol"),
-    "bolt": ("Bolt v1 and v2, of SOFA", "sofa-bolt, RPC protocol v1 and v2"),
-    "http": ("HTTP/1.1 that carries Hessian", "RFC 9112"),
-}
+    Protocol(
+        "mevent",
+        "wirelens.codecs.mevent",
+        "mevent requests and replies",
+        "mevent, server/protocol.txt",
+        (26000, 26010),
+    ),
+    Protocol(
+        "magline",
+        "wirelens.codecs.magline",
+        "Magline frames with the specified 16-byte head",
+        "magline, doc/proto.md",
+        (9757,),
+    ),
+    Protocol(
+        "magline-old",
+        "wirelens.codecs.magline",
+        "Magline frames with the deployed 12-byte head",
+        "magline, its older code",
+        (8082,),
+    ),
+    Protocol(
+        "dubbo",
+        "wirelens.codecs.dubbo",
+        "Dubbo requests and responses",
+        "Apache Dubbo, the dubbo protocol",
+        (20880,),
+    ),
+    Protocol(
+        "bolt",
+        "wirelens.codecs.bolt",
+        "Bolt v1 and v2, of SOFA",
+        "sofa-bolt, RPC protocol v1 and v2",
+        (12200,),
+    ),
+    Protocol("http", "wirelens.codecs.http", "HTTP/1.1 that carries Hessian", "RFC 9112"),
+)
 
-# Usual ports, and the protocols that are looked for there with a little less evidence.
-PORTS: Final[dict[int, tuple[str, ...]]] = {
-    1080: ("esnp-line", "esnp-frame"),
-    8082: ("magline-old",),
-    9757: ("magline",),
-    12200: ("bolt",),
-    20880: ("dubbo",),
-    26000: ("mevent",),
-    26010: ("mevent",),
-}
-
+_ENTRIES: Final[dict[str, Protocol]] = {protocol.id: protocol for protocol in PROTOCOLS}
 _loaded: Final[dict[str, Codec]] = {}
 
 
 def names() -> list[str]:
     """The ids of all protocols."""
-    return [name for ids in MODULES.values() for name in ids]
+    return list(_ENTRIES)
 
 
-def about(name: str) -> tuple[str, str]:
-    """A protocol's title and its specification, each in a line."""
-    return ABOUT.get(name) or (get(name).title, "")
+def entry(name: str) -> Protocol:
+    """The entry of a protocol's id. Raises UnknownProtocolError."""
+    protocol = _ENTRIES.get(name)
+    if protocol is None:
+        raise UnknownProtocolError(f"no protocol {name!r}; there are {', '.join(_ENTRIES)}")
+    return protocol
 
 
 def get(name: str) -> Codec:
-    """The codec of a protocol's id. Raises LookupError where there is none of that name."""
+    """The codec of a protocol's id. Raises UnknownProtocolError."""
     codec = _loaded.get(name)
     if codec is None:
-        for module, ids in MODULES.items():
-            if name in ids:
-                for one in import_module(module).CODECS:
-                    _loaded[one.name] = one
-                return _loaded[name]
-        raise LookupError(f"no protocol {name!r}; there are {', '.join(names())}")
+        for loaded in import_module(entry(name).module).CODECS:
+            _loaded[loaded.name] = loaded
+        codec = _loaded[name]
     return codec
 
 
 def codecs() -> list[Codec]:
     """All codecs, in the order of the list."""
-    return [get(name) for name in names()]
+    return [get(name) for name in _ENTRIES]
+
+
+def usual_at(port: int) -> tuple[str, ...]:
+    """The ids of the protocols whose servers usually listen at a port."""
+    return _USUAL.get(port, ())
+
+
+def codes() -> dict[str, Code]:
+    """All codes of errors and notes: those of codes.py, and those that single codecs add."""
+    known = dict(CODES)
+    for codec in codecs():
+        known.update(codec.codes)
+    return known
+
+
+_USUAL: Final[dict[int, tuple[str, ...]]] = {
+    port: tuple([one.id for one in PROTOCOLS if port in one.ports])
+    for protocol in PROTOCOLS
+    for port in protocol.ports
+}

@@ -6,19 +6,19 @@ A decoded message is a row of *nodes* in stream order, each `WIDTH` 64-bit integ
 |---|---|
 | `HEAD` | kind, flags, wire form and field, packed as below |
 | `START`, `END` | span of bytes [start, end) in the node's buffer |
-| `NEXT` | index of the first node behind this node's subtree |
-| `NUMBER` | one number whose meaning the kind gives |
+| `NEXT` | index of the first node after this node's subtree |
+| `NUMBER` | one number whose meaning depends on the kind |
 
 A node's children are the nodes between it and its `NEXT`; an index counts nodes, not words. There is no
-object for a node: a view of one is made when somebody looks at it (node.py). The vector has room behind the
-last node and is doubled when that is used up: to store words at their places costs a fifth of appending them.
+object for a node: a view is made when one is needed (node.py). The vector has room after the last node and
+is doubled when that is used up: storing by index is five times as fast as appending.
 
 `HEAD` packs, from the lowest bit: kind (8 bits), flags (8), wire form (16; 0 is the protocol's usual
-one, others are handed out by `node.hint`), field (31; 0 is none, others by `node.field`).
+one, `node.hint` assigns the others), field (31; 0 is none, `node.field` assigns the others).
 """
 
 from bisect import bisect_right
-from typing import Final
+from typing import Final, TypeAlias
 
 from librt.vecs import extend, vec
 from mypy_extensions import i64, mypyc_attr
@@ -32,20 +32,20 @@ END: Final = 2
 NEXT: Final = 3
 NUMBER: Final = 4
 
-# Kinds of plain fields: what the parts of a message's own layout are.
+# Kinds of plain fields: the parts of a message's own layout.
 STRUCT: Final = 1  # named members; number: the buffer of its content if EMBEDDED
 ARRAY: Final = 2  # items in order; number as for STRUCT
 INTEGER: Final = 3  # number: signed 64-bit
 UNSIGNED: Final = 4  # number: unsigned 64-bit as two's complement
 BOOLEAN: Final = 5  # number: 0 or 1
-NAMED: Final = 6  # number, shown by the name that the field's table has for it
+NAMED: Final = 6  # number, shown by its name in the field's table
 TEXT: Final = 7  # UTF-8; number: where the content starts, up to END
 HEX: Final = 8  # bytes shown as hex; number as for TEXT
-COMPUTED: Final = 9  # shown as the field's `render` says
+COMPUTED: Final = 9  # shown as the field's `render` computes it
 ABSENT: Final = 10  # null in place of a field's value
 FAULT: Final = 11  # an error inside a good message; number: index into `Tape.faults`
 
-# Kinds of values: what a sender's own data is made of (Hessian values, ESNP Var).
+# Kinds of values: the parts of a sender's own data (Hessian values, ESNP Var).
 NULL: Final = 16
 BOOL: Final = 17  # number: 0 or 1
 INT: Final = 18  # Hessian int, 32-bit: the plain integer of the notation
@@ -53,12 +53,12 @@ LONG: Final = 19  # Hessian long
 INT8: Final = 20
 INT16: Final = 21
 INT64: Final = 22
-VAR_INT: Final = 23  # ESNP tag Int, which is not Int32's
+VAR_INT: Final = 23  # ESNP tag Int, another than Int32
 VAR_UINT: Final = 24
 UINT8: Final = 25
 UINT16: Final = 26
 UINT32: Final = 27
-UINT64: Final = 28  # as the other unsigned kinds, two's complement where it takes 64 bits
+UINT64: Final = 28  # two's complement where it takes 64 bits
 INT32: Final = 29  # ESNP Int32, the plain integer of the notation too
 DOUBLE: Final = 32  # number: the 64 bits of the IEEE 754 double
 FLOAT32: Final = 33  # number: the 32 bits of the IEEE 754 single
@@ -73,10 +73,9 @@ REF: Final = 43  # number: see `reference_number`
 XML: Final = 44  # as STRING16
 REMOTE: Final = 45  # children: TYPE?, STRING16 (the URL)
 
-# Parts that show in no JSON: names and pieces that others refer to. They carry the HIDDEN flag.
-TYPE: Final = (
-    48  # number: index of the TYPE that holds the text as its child (itself, or an earlier one), -1: none
-)
+# Parts that are not in the JSON: names and pieces that others refer to. They carry the HIDDEN flag.
+# TYPE's number: index of the TYPE that holds the text as its child (itself, or an earlier one), -1: none.
+TYPE: Final = 48
 CLASS: Final = 49  # a class definition; children: name, then the fields' names (text kinds)
 CHUNK: Final = 50  # one piece of a string or of bytes; number: content
 LENGTH: Final = 51  # number: a declared length
@@ -84,7 +83,7 @@ MARK: Final = 52  # any other byte or length of the layout: tags, ends, sizes
 
 # Flags in HEAD.
 HIDDEN: Final = 1 << 8  # on the wire and in hex views, not in the notation
-REFERRED: Final = 1 << 9  # something refers to this list, map or object
+REFERRED: Final = 1 << 9  # a back reference points to this list, map or object
 EMBEDDED: Final = 1 << 10  # content lies in another buffer, `Tape.buffers[number]`
 SIMPLE: Final = 1 << 11  # text in printable ASCII with nothing that JSON escapes
 
@@ -93,17 +92,23 @@ FORM_SHIFT: Final = 16
 FORM_MASK: Final = 0xFFFF
 FIELD_SHIFT: Final = 32
 LOW_HALF: Final = 0xFFFFFFFF
+_KIND_AND_FIELD: Final = ~(FORM_MASK << FORM_SHIFT | KIND_MASK << 8)
+
+# Kinds whose nodes have children that are shown.
+CONTAINERS: Final = (STRUCT, ARRAY, LIST, MAP, OBJECT, REMOTE)
+
+# How far a tape is written: its nodes, notes, buffers and inner errors.
+Mark: TypeAlias = tuple[i64, i64, i64, i64]
 
 
-# acyclic, here and elsewhere: nothing refers back to such an object, so that the garbage collector need not
-# look at it.
+# acyclic, here and elsewhere: nothing refers back to such an object, so the garbage collector can ignore it.
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Buffer:
-    """Bytes that nodes' offsets point into, and where these bytes stand in the input.
+    """Bytes that nodes' offsets point into, and where these bytes are in the input.
 
-    `base` is the input offset of `data[0]`. Content put together from pieces (chunks, packets) has
-    `segments`: pairs (position in data, input offset), ascending. Content that was unpacked has no byte
-    of its own in the input: with `collapsed` every position maps to the base.
+    `base` is the input offset of `data[0]`. Content joined from pieces (chunks, packets) has `segments`:
+    pairs (position in data, input offset), ascending. Content that was unpacked has no bytes of its own in
+    the input: with `collapsed` every position maps to the base.
     """
 
     def __init__(
@@ -132,7 +137,7 @@ class Buffer:
 
 @mypyc_attr(acyclic=True)
 class Fault:
-    """What did not decode: a code of codes.py, the absolute offset in bytes, and a sentence."""
+    """An error inside a message: a code of codes.py, the absolute offset in bytes, and a sentence."""
 
     def __init__(self, code: str, offset: i64, text: str) -> None:
         self.code: Final = code
@@ -140,17 +145,17 @@ class Fault:
         self.text: Final = text
 
 
-LEAST_ROOM: Final = 16  # nodes that a tape has room for from the start, at least and at most
-MOST_ROOM: Final = 256
+LEAST_ROOM: Final = 16  # a new tape has room for at least this many nodes,
+MOST_ROOM: Final = 256  # and at most this many
 _ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Tape:
-    """The nodes of one message, with the notes and inner errors met on the way.
+    """The nodes of one message, with its notes and inner errors.
 
-    `count` nodes lie in `words`; what is behind them is room for more, from the start for about `room`
-    nodes. `unfamiliar` says that a name was read which the codec has to look at when the message is whole.
+    `words` holds `count` nodes and room for more, at first for about `room` nodes. `unfamiliar` is set when
+    a name was read that the codec has to look at once the message is complete.
     """
 
     def __init__(self, buffer: Buffer, room: i64 = 32) -> None:
@@ -158,7 +163,7 @@ class Tape:
         self.count: i64 = 0
         self.buffer: Final = buffer
         self.unfamiliar = False
-        # made when they are first asked for: most messages have none, and there are many messages
+        # created on first use: most messages have none, and there are many messages
         self._buffers: list[Buffer] | None = None
         self._notes: list[Note] | None = None
         self._faults: list[Fault] | None = None
@@ -172,32 +177,32 @@ class Tape:
 
     @property
     def notes(self) -> list[Note]:
-        """The notes, in the order in which they were met."""
+        """The notes, in the order of decoding."""
         if self._notes is None:
             self._notes = []
         return self._notes
 
     @property
     def faults(self) -> list[Fault]:
-        """The inner errors that FAULT nodes number."""
+        """The inner errors; a FAULT node's number is an index into them."""
         if self._faults is None:
             self._faults = []
         return self._faults
 
     def note_count(self) -> i64:
-        """How many notes there are."""
+        """The number of notes."""
         return 0 if self._notes is None else len(self._notes)
 
     def fault_count(self) -> i64:
-        """How many inner errors there are."""
+        """The number of inner errors."""
         return 0 if self._faults is None else len(self._faults)
 
     def size(self) -> i64:
-        """How many nodes there are; the index that the next one gets."""
+        """The number of nodes, which is the index of the next one."""
         return self.count
 
     def leaf(self, head: i64, start: i64, end: i64, number: i64) -> i64:
-        """Write a node without children; its index."""
+        """Write a node without children; returns its index."""
         index = self.count
         at = index * WIDTH
         words = self.words
@@ -213,39 +218,93 @@ class Tape:
         return index
 
     def open(self, head: i64, start: i64, number: i64) -> i64:
-        """Write a node whose children follow until `close`; its index."""
+        """Write a node whose children follow until `close`; returns its index."""
         index = self.leaf(head, start, 0, number)
         self.words[index * WIDTH + NEXT] = 0
         return index
 
     def close(self, index: i64, end: i64) -> None:
-        """End an open node: its bytes end at `end`, its children with the last node written."""
+        """Close an open node: its bytes end at `end`, its children with the last node written."""
         words = self.words
         words[index * WIDTH + END] = end
         words[index * WIDTH + NEXT] = self.count
 
-    def close_all(self, end: i64) -> None:
-        """End every node still open, after an error at `end`: what decoded stays a tree."""
+    def close_from(self, index: i64, end: i64) -> None:
+        """Close every open node from `index` on, after an error at `end`: what decoded stays a tree."""
         words = self.words
-        behind = self.count * WIDTH
-        at: i64 = 0
-        while at < behind:
+        count = self.count
+        at = index * WIDTH
+        while index < count:
             if words[at + NEXT] == 0:
-                words[at + NEXT] = self.count
+                words[at + NEXT] = count
                 words[at + END] = max(end, words[at + START])
+            index += 1
             at += WIDTH
 
+    def shrink(self, index: i64, next: i64, end: i64) -> None:
+        """End a closed node earlier: its children stop before node `next`, its bytes at `end`."""
+        words = self.words
+        words[index * WIDTH + NEXT] = next
+        words[index * WIDTH + END] = end
+
+    def set_span(self, index: i64, start: i64, end: i64) -> None:
+        """Replace a node's START and END, as when it was read in another buffer."""
+        words = self.words
+        words[index * WIDTH + START] = start
+        words[index * WIDTH + END] = end
+
+    def mark(self) -> Mark:
+        """How far the tape is written, for `rollback` after a trial."""
+        return (
+            self.count,
+            0 if self._notes is None else len(self._notes),
+            1 if self._buffers is None else len(self._buffers),
+            0 if self._faults is None else len(self._faults),
+        )
+
+    def rollback(self, mark: Mark) -> None:
+        """Drop all that was written since `mark`: nodes, notes, buffers and inner errors."""
+        count, notes, buffers, faults = mark
+        self.count = count
+        if self._notes is not None:
+            del self._notes[notes:]
+        if self._buffers is not None:
+            del self._buffers[buffers:]
+        if self._faults is not None:
+            del self._faults[faults:]
+
+    def find(self, index: i64, head: i64) -> i64:
+        """The child of a node that has the kind and field of `head`, whatever its flags; -1 if none."""
+        words = self.words
+        last = words[index * WIDTH + NEXT]
+        index += 1
+        while index < last:
+            if (words[index * WIDTH + HEAD] ^ head) & _KIND_AND_FIELD == 0:
+                return index
+            index = words[index * WIDTH + NEXT]
+        return -1
+
+    def number_of(self, index: i64, head: i64) -> i64:
+        """The number of the child that `find` gives; 0 if there is none."""
+        found = self.find(index, head)
+        return 0 if found < 0 else self.words[found * WIDTH + NUMBER]
+
+    def last_from(self, first: i64) -> i64:
+        """The last of the sibling nodes written from index `first` on; -1 if there is none."""
+        words = self.words
+        count = self.count
+        last: i64 = -1
+        while first < count:
+            last = first
+            first = words[first * WIDTH + NEXT]
+        return last
+
     def cut(self, size: i64) -> None:
-        """Drop the nodes from index `size` on."""
+        """Drop the nodes from index `size` on, and nothing else."""
         self.count = size
 
-    def cut_notes(self, count: i64) -> None:
-        """Drop the notes behind the first `count`."""
-        if self._notes is not None:
-            del self._notes[count:]
-
     def take(self, other: "Tape") -> None:
-        """Take over all that another reading of the same bytes wrote."""
+        """Replace the contents with those of another reading of the same bytes."""
         self.words = other.words
         self.count = other.count
         self._buffers = other._buffers
@@ -254,9 +313,9 @@ class Tape:
         self.unfamiliar = other.unfamiliar
 
     def paste(self, nodes: vec[i64], position: i64) -> i64:
-        """Write a node that was written before, with all that it holds; its index.
+        """Write a subtree that was written before; returns its index.
 
-        `nodes` are its words: NEXT relative to its index; START, END and a text's NUMBER to `position`.
+        `nodes` are its words, with NEXT relative to its index; START, END and a text's NUMBER to `position`.
         """
         index = self.count
         at = index * WIDTH
@@ -294,42 +353,42 @@ class Tape:
         return self.words[index * WIDTH + START]
 
     def end(self, index: i64) -> i64:
-        """The position behind a node's last byte in its buffer's data."""
+        """The position after a node's last byte in its buffer's data."""
         return self.words[index * WIDTH + END]
 
     def next(self, index: i64) -> i64:
-        """The index of the node behind all that a node holds."""
+        """The index of the first node after a node's subtree."""
         return self.words[index * WIDTH + NEXT]
 
     def number(self, index: i64) -> i64:
-        """What a node says beside its bytes; what that is depends on the kind."""
+        """A node's number, whose meaning depends on its kind."""
         return self.words[index * WIDTH + NUMBER]
 
-    def mark(self, index: i64, flags: i64) -> None:
-        """Set bits of a node's HEAD: flags, or a wire form shifted to its place."""
+    def set_flags(self, index: i64, flags: i64) -> None:
+        """Set bits of a node's HEAD: flags, or a field or wire form shifted to its place."""
         self.words[index * WIDTH + HEAD] |= flags
 
     def set_number(self, index: i64, number: i64) -> None:
-        """Give a node another number."""
+        """Replace a node's number."""
         self.words[index * WIDTH + NUMBER] = number
 
     def set_form(self, index: i64, form: i64) -> None:
-        """Give a node another wire form (see `node.hint`)."""
+        """Replace a node's wire form (see `node.hint`)."""
         at = index * WIDTH + HEAD
         self.words[at] = self.words[at] & ~(FORM_MASK << FORM_SHIFT) | form << FORM_SHIFT
 
     def fault(self, field_head: i64, at: i64, fault: Fault) -> i64:
-        """Write an inner error as a FAULT node of the given head; its index."""
+        """Write an inner error as a FAULT node of the given head; returns its index."""
         self.faults.append(fault)
         return self.leaf(field_head, at, at, len(self.faults) - 1)
 
     def note(self, code: str, position: i64, text: str, buffer: Buffer) -> None:
-        """Keep a note on a position in `buffer`."""
+        """Add a note about a position in `buffer`."""
         self.notes.append(Note(code, buffer.absolute(position), text))
 
 
 def head(kind: i64, field: i64 = 0, form: i64 = 0) -> i64:
-    """Pack a HEAD word; flags are or-ed in by the caller."""
+    """Pack a HEAD word; the caller adds flags with `|`."""
     return kind | form << FORM_SHIFT | field << FIELD_SHIFT
 
 
@@ -339,5 +398,5 @@ def object_number(class_index: i64, reference: i64) -> i64:
 
 
 def reference_number(reference: i64, target: i64) -> i64:
-    """A REF's number: the wire's own reference number, and the index of the node meant (-1: none)."""
+    """A REF's number: the wire's own reference number, and the index of its target node (-1: none)."""
     return (reference & LOW_HALF) | (target + 1) << 32

@@ -80,7 +80,7 @@ class Builder:
             target = self.places[number] if 0 <= number < len(self.places) else -1
             self.leaf(t.REF, reference_number(number, target))
             if target >= 0:
-                tape.mark(target, t.REFERRED)
+                tape.set_flags(target, t.REFERRED)
         elif kind == "object":
             names = (tree["type"], *[name for name, _ in tree["fields"]])
             number = object_number(self.define(names), len(self.places))

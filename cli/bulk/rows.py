@@ -13,9 +13,11 @@ from mypy_extensions import i32, i64, mypyc_attr
 
 from wirelens.cli.bulk.chunks import FILE_SHIFT
 from wirelens.codecs.captures.streams import Flow, Piece
+from wirelens.codecs.codes import Note
 from wirelens.codecs.conversations import Conversations, Message
 from wirelens.codecs.notation import Writer, tree_json
-from wirelens.codecs.record import UNKNOWN, Note, Record
+from wirelens.codecs.record import Record
+from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Tape
 
 HEAD_BYTES: Final = 4096

@@ -4,8 +4,3 @@ The two texts lay out the same bytes: entries of a type byte, a 24-bit big-endia
 an END entry. One implementation serves both with two vocabularies. Sources: the ESNP line text and the
 ESNP frame text (message structure, basic types, entry types).
 """
-
-from wirelens.codecs.esnp.codec import CODECS, Esnp
-from wirelens.codecs.esnp.reading import url
-
-__all__ = ["CODECS", "Esnp", "url"]

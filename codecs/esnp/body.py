@@ -111,8 +111,7 @@ class Body:
         cursor = self.cursor
         tape = self.tape
         start = cursor.pos
-        nodes = tape.size()
-        notes = tape.note_count()
+        mark = tape.mark()
         containers = self.containers
         fits = True
         try:
@@ -121,8 +120,7 @@ class Body:
                 tape.leaf(_EXTRA, cursor.pos, cursor.end, cursor.pos)
                 fits = False
         except DecodeError as error:
-            tape.cut(nodes)
-            tape.cut_notes(notes)
+            tape.rollback(mark)
             tape.leaf(_DATA, start, cursor.end, start)
             tape.fault(_ERROR, cursor.end, Fault(error.code, error.offset, error.text))
             fits = False
@@ -178,16 +176,14 @@ class Body:
         cursor = self.cursor
         tape = self.tape
         start = cursor.pos
-        size = tape.size()
-        notes = tape.note_count()
+        mark = tape.mark()
         try:
             self.var()
             if cursor.pos == cursor.end:
                 return
         except DecodeError:
             pass
-        tape.cut(size)
-        tape.cut_notes(notes)
+        tape.rollback(mark)
         cursor.pos = cursor.end
         tape.leaf(_DATA, start, cursor.end, start)
 

@@ -46,6 +46,7 @@ from wirelens.codecs.esnp.vocabulary import (
 from wirelens.codecs.node import Json, Node, field
 from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.tape import Tape
+from wirelens.codecs.words import count
 
 _TYPE: Final[i64] = t.head(t.NAMED, field("type", TYPES))
 _SIZE: Final[i64] = t.head(t.LENGTH, field("size")) | t.HIDDEN
@@ -59,8 +60,8 @@ _COUNTS: Final[i64] = t.head(t.NAMED, field("counts", {1: "unsigned"}))
 class Esnp(Codec):
     """ESNP in one of its two vocabularies."""
 
-    def __init__(self, name: str, title: str, lines: bool) -> None:
-        super().__init__(name, title)
+    def __init__(self, name: str, lines: bool) -> None:
+        super().__init__(name)
         self.lines = lines
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
@@ -227,7 +228,7 @@ class Esnp(Codec):
             shown = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
             parts.append(f"({shown})")
         if payload:
-            parts.append(f"payload {payload} byte{'' if payload == 1 else 's'}")
+            parts.append(f"payload {count(payload, 'byte')}")
         return " ".join(parts)
 
     def annotate(self, node: Node) -> str:
@@ -297,6 +298,6 @@ class Esnp(Codec):
 
 
 CODECS: Final = (
-    Esnp("esnp-line", "ESNP messages made of lines", True),
-    Esnp("esnp-frame", "ESNP messages made of frames, the older text", False),
+    Esnp("esnp-line", True),
+    Esnp("esnp-frame", False),
 )

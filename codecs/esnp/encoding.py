@@ -16,7 +16,7 @@ from wirelens.codecs.esnp.vocabulary import (
     VAR_TAGS,
     XDATA,
 )
-from wirelens.codecs.expect import NOT_FINITE, Path, hex_bytes, number_of, text_bytes, wrong
+from wirelens.codecs.json_input import NOT_FINITE, Path, hex_bytes, number_of, text_bytes, wrong
 from wirelens.codecs.node import Json
 from wirelens.codecs.notation import EncodeError
 

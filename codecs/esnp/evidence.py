@@ -30,6 +30,7 @@ from wirelens.codecs.esnp.vocabulary import (
     VERSION,
 )
 from wirelens.codecs.tape import Tape
+from wirelens.codecs.words import count
 
 LOOKED_AT: Final = 1024  # entries that detection walks over
 
@@ -123,7 +124,14 @@ def evidence(data: bytes) -> tuple[Evidence, int]:
     reasons = _reasons(entries, messages, bodies)
     if whole:
         reasons.append("the last END is the end of the bytes")
-    return Evidence(bits, tuple(reasons), settle, (), whole, messages == 1, MEETS if whole else 0.0), era
+    return Evidence(
+        bits=bits,
+        reasons=tuple(reasons),
+        settle=settle,
+        whole=whole,
+        one=messages == 1,
+        at_end=MEETS if whole else 0.0,
+    ), era
 
 
 def _reasons(entries: int, messages: int, bodies: int) -> list[str]:
@@ -131,7 +139,7 @@ def _reasons(entries: int, messages: int, bodies: int) -> list[str]:
     if bodies:
         reasons.append(f"{bodies} bod{'y' if bodies == 1 else 'ies'} of the size that the type needs")
     if messages:
-        reasons.append(f"sizes chain to {messages} END{'' if messages == 1 else 's'}")
+        reasons.append(f"sizes chain to {count(messages, 'END')}")
     return reasons
 
 

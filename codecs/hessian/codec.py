@@ -26,8 +26,8 @@ RESYNC_CUT: Final = 1 << 14  # bytes of a last message that may be cut
 class Hessian(Codec):
     """Hessian in one of its dialects."""
 
-    def __init__(self, dialect: int, title: str) -> None:
-        super().__init__(d.NAMES[dialect], title)
+    def __init__(self, dialect: int) -> None:
+        super().__init__(d.NAMES[dialect])
         self.dialect = dialect
         # c 02 00 and 1.0 values ask for a reply in final 2.0
         self.answers = tuple(
@@ -174,7 +174,7 @@ def _refuse_2006(dialect: int, cursor: Cursor, start: i64, final: bool) -> None:
 
 
 CODECS: Final = (
-    Hessian(d.V1, "Hessian 1.0"),
-    Hessian(d.DRAFT, "Hessian 2.0, first draft (SOFA RPC, Caucho 3.1.2 to 3.2.0)"),
-    Hessian(d.FINAL, "Hessian 2.0 as published (Dubbo, XXL-JOB, Caucho 3.2.1 and later)"),
+    Hessian(d.V1),
+    Hessian(d.DRAFT),
+    Hessian(d.FINAL),
 )

@@ -14,7 +14,7 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian import forms
-from wirelens.codecs.hessian.familiar import (
+from wirelens.codecs.hessian.well_known_classes import (
     Definition,
     find_definition,
     harmless,
@@ -381,8 +381,7 @@ class Values:
         cursor = self.cursor
         tape = self.tape
         start = cursor.pos
-        size = tape.size()
-        notes = tape.note_count()
+        mark = tape.mark()
         references = tables.references
         classes = tables.classes
         types = tables.types
@@ -399,8 +398,7 @@ class Values:
             first = error
         reached = first.offset
         cursor.pos = start
-        tape.cut(size)
-        tape.cut_notes(notes)
+        tape.rollback(mark)
         tables.references = references
         tables.classes = classes
         tables.types = types
@@ -1491,7 +1489,7 @@ class Values:
         target: i64 = -1
         if 0 <= number < len(references):
             target = references[number]
-            tape.mark(target, REFERRED)
+            tape.set_flags(target, REFERRED)
         else:
             tape.note(
                 "dangling-ref",

@@ -128,8 +128,7 @@ class Messages:
         cursor = self.cursor
         tape = self.tape
         start = cursor.pos
-        size = tape.size()
-        notes = tape.note_count()
+        mark = tape.mark()
         try:
             self._read(root_head, number)
             return
@@ -138,8 +137,7 @@ class Messages:
                 raise
             first = error
         cursor.pos = start
-        tape.cut(size)
-        tape.cut_notes(notes)
+        tape.rollback(mark)
         self._restart(1)
         try:
             self._read(root_head, number)
@@ -335,9 +333,7 @@ class Messages:
         cursor = self.cursor
         tape = self.tape
         start = cursor.pos
-        size = tape.size()
-        notes = tape.note_count()
-        buffers = len(tape.buffers)
+        mark = tape.mark()
         try:
             if message:
                 self._message(root_head, number)
@@ -346,9 +342,7 @@ class Messages:
             return None
         except DecodeError as error:
             cursor.pos = start
-            tape.cut(size)
-            tape.cut_notes(notes)
-            del tape.buffers[buffers:]
+            tape.rollback(mark)
             self._restart()
             return error
 
@@ -544,6 +538,7 @@ class Messages:
         cursor = self.cursor
         tape = self.tape
         start = cursor.pos
+        mark = tape.mark()
         for framing in ("4.0.66", "4.0.7", "4.0.0", "3.2.1"):
             self._restart()
             waits = False
@@ -556,9 +551,7 @@ class Messages:
                 if waits:
                     raise
             cursor.pos = start
-            tape.cut(0)
-            tape.cut_notes(0)
-            del tape.buffers[1:]
+            tape.rollback(mark)
         return False
 
     def _part(self, framing: str, first: bool) -> tuple[i64, bool]:
@@ -763,8 +756,8 @@ class Messages:
         """Read an envelope's content as a message of its own; False where it is none."""
         cursor = self.cursor
         tape = self.tape
-        size = tape.size()
-        notes = tape.note_count()
+        mark = tape.mark()
+        index = tape.size()
         buffers = len(tape.buffers)
         tape.buffers.append(Buffer(content, cursor.buffer.absolute(start), None, True))
         inner = Cursor(tape.buffers[buffers], 0, len(content))
@@ -773,20 +766,12 @@ class Messages:
                 t.head(t.STRUCT, _CONTENT_FIELD) | t.EMBEDDED, buffers
             )
             if inner.pos == inner.end:
-                self._place(size, start, cursor.pos)
+                self.tape.set_span(index, start, cursor.pos)
                 return True
         except DecodeError:
             pass
-        tape.cut(size)
-        tape.cut_notes(notes)
-        del tape.buffers[buffers:]
+        tape.rollback(mark)
         return False
-
-    def _place(self, index: i64, start: i64, end: i64) -> None:
-        """Give a node that was read in another buffer its span in this one."""
-        words = self.tape.words
-        words[index * t.WIDTH + t.START] = start
-        words[index * t.WIDTH + t.END] = end
 
 
 def _joined(buffer: Buffer, packets: list[list[tuple[int, int]]]) -> Buffer:

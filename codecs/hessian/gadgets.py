@@ -10,8 +10,8 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.hessian.familiar import learn_harmless, names_number
 from wirelens.codecs.hessian.java import number_lost
+from wirelens.codecs.hessian.well_known_classes import learn_harmless, names_number
 from wirelens.codecs.node import Node
 from wirelens.codecs.tape import Buffer, Tape
 

@@ -15,18 +15,18 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.hessian.fields import (
+from wirelens.codecs.hessian.java_time import TIMES, date_of, iso
+from wirelens.codecs.hessian.members import (
     MAX_FIELDS,
     MAX_ITEMS,
     TEXTS,
-    Named,
+    Members,
     field_names,
     names_of,
     numbers_of,
     text_of,
     whole_of,
 )
-from wirelens.codecs.hessian.java_time import TIMES, date_of, iso
 from wirelens.codecs.hessian.throwable import frame_text, heading, is_exception
 from wirelens.codecs.node import Node
 
@@ -45,7 +45,7 @@ def annotate(node: Node) -> str:
     """
     kind = node.kind
     if kind == t.OBJECT or kind == t.MAP:
-        return shortened(_meaning(Named(node)))
+        return shortened(_meaning(Members(node)))
     if kind == t.BYTES:
         return shortened(_looks_like(node))
     if kind == t.LONG or kind == t.INT:
@@ -53,7 +53,7 @@ def annotate(node: Node) -> str:
     return ""
 
 
-def _meaning(named: Named) -> str:
+def _meaning(named: Members) -> str:
     name = named.type
     if not name:
         return _generic(named)
@@ -74,7 +74,7 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 _CLASS: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)+\Z")
 
 
-def _constant(named: Named) -> str:
+def _constant(named: Members) -> str:
     """An enum constant: its class has the one field `name`, which holds an identifier in capitals."""
     if len(named.values) != 1:
         return ""
@@ -93,7 +93,7 @@ def _enum_class(simple: str) -> str:
     return simple[simple.rfind("$") + 1 :]
 
 
-def _generic(named: Named) -> str:
+def _generic(named: Members) -> str:
     """A bean sent as a map without a type, its class under the key "class", as in generic calls."""
     text = named.text("class")
     return f"a {text}" if text is not None and _CLASS.match(text) else ""
@@ -104,16 +104,16 @@ def _generic(named: Named) -> str:
 _LOST: Final = "number lost by the sender"
 
 
-def _text_value(named: Named) -> str:
+def _text_value(named: Members) -> str:
     return named.text("value") or ""
 
 
-def _number_value(named: Named) -> str:
+def _number_value(named: Members) -> str:
     number = named.whole("value")
     return "" if number is None else str(number)
 
 
-def _flag_value(named: Named) -> str:
+def _flag_value(named: Members) -> str:
     number = named.whole("value")
     return "" if number is None else ("true" if number else "false")
 
@@ -122,15 +122,15 @@ def number_lost(node: Node) -> str:
     """What is left of a BigDecimal or BigInteger whose sender lost the number; empty for all else."""
     name = node.type_name
     if name == "java.math.BigDecimal":
-        said = _big_decimal(Named(node))
+        said = _big_decimal(Members(node))
     elif name == "java.math.BigInteger":
-        said = _big_integer(Named(node))
+        said = _big_integer(Members(node))
     else:
         return ""
     return f"{name}: {said}" if said.startswith(_LOST) else ""
 
 
-def _big_decimal(named: Named) -> str:
+def _big_decimal(named: Members) -> str:
     text = named.text("value")
     if text is not None:
         return text
@@ -140,7 +140,7 @@ def _big_decimal(named: Named) -> str:
     if named.null("intVal"):
         return f"{_LOST}: intVal is null, only scale {scale} is left"
     inner = named.get("intVal")
-    unscaled = None if inner is None else _integer(Named(inner))
+    unscaled = None if inner is None else _integer(Members(inner))
     return "" if unscaled is None else _decimal_text(unscaled, scale)
 
 
@@ -158,7 +158,7 @@ def _decimal_text(unscaled: int, scale: int) -> str:
     return f"{sign}{head}E{exponent:+d}"
 
 
-def _integer(named: Named) -> int | None:
+def _integer(named: Members) -> int | None:
     """A java.math.BigInteger of at most `MAX_ITEMS` words, from `signum` and the words of `mag`."""
     signum = named.whole("signum")
     if signum is None or not -1 <= signum <= 1:
@@ -174,7 +174,7 @@ def _integer(named: Named) -> int | None:
     return signum * magnitude
 
 
-def _big_integer(named: Named) -> str:
+def _big_integer(named: Members) -> str:
     text = named.text("value")
     if text is not None:
         return text
@@ -189,12 +189,12 @@ def _digits(number: int) -> str:
     return text if len(text) <= 80 else f"{text[:40]}… ({len(text)} characters)"
 
 
-def _boxed_whole(named: Named) -> str:
+def _boxed_whole(named: Members) -> str:
     number = named.whole("_value")
     return "" if number is None else str(number)
 
 
-def _boxed_float(named: Named) -> str:
+def _boxed_float(named: Members) -> str:
     node = named.get("_value")
     if node is None or node.kind != t.DOUBLE:
         return ""
@@ -218,7 +218,7 @@ def _float_text(value: float) -> str:
     return ""
 
 
-def _bit_set(named: Named) -> str:
+def _bit_set(named: Members) -> str:
     """As java.util.BitSet.toString: the positions of the bits set."""
     words = numbers_of(named.get("words"))
     if words is None:
@@ -233,7 +233,7 @@ def _bit_set(named: Named) -> str:
     return "{" + ", ".join(places[:MAX_ITEMS]) + (", …" if len(places) > MAX_ITEMS else "") + "}"
 
 
-def _uuid(named: Named) -> str:
+def _uuid(named: Members) -> str:
     text = named.text("value")
     if text is not None:
         return text
@@ -248,11 +248,11 @@ def _uuid(named: Named) -> str:
 # --- dates and moments --------------------------------------------------------------------------
 
 
-def _date_value(named: Named) -> str:
+def _date_value(named: Members) -> str:
     return date_of(named.get("value"))
 
 
-def _calendar(named: Named) -> str:
+def _calendar(named: Members) -> str:
     return date_of(named.get("date"))
 
 
@@ -295,7 +295,7 @@ def _name_of(node: Node) -> str:
 # --- other classes of the platform --------------------------------------------------------------
 
 
-def _quoted_value(named: Named) -> str:
+def _quoted_value(named: Members) -> str:
     """The text of a StringBuilder: `value` is its whole capacity, `count` what is used of it."""
     text = named.text("value")
     if text is None:
@@ -306,12 +306,12 @@ def _quoted_value(named: Named) -> str:
     return f'"{text}"'
 
 
-def _class(named: Named) -> str:
+def _class(named: Members) -> str:
     name = named.text("name")
     return f"{name}.class" if name else ""
 
 
-def _locale(named: Named) -> str:
+def _locale(named: Members) -> str:
     text = named.text("value")
     if text is not None:
         return text
@@ -323,11 +323,11 @@ def _locale(named: Named) -> str:
     return ""
 
 
-def _inet_address(named: Named) -> str:
+def _inet_address(named: Members) -> str:
     """As java.net.InetAddress.toString: host name, slash, address."""
     holder = named.get("holder")
     if holder is not None and holder.kind in (t.OBJECT, t.MAP):
-        named = Named(holder)
+        named = Members(holder)
     host = named.text("hostName") or ""
     node = named.get("address")
     number = whole_of(node)
@@ -343,19 +343,19 @@ def _inet_address(named: Named) -> str:
     return ""
 
 
-def _socket_address(named: Named) -> str:
+def _socket_address(named: Members) -> str:
     holder = named.get("holder")
     if holder is not None and holder.kind in (t.OBJECT, t.MAP):
-        named = Named(holder)
+        named = Members(holder)
     port = named.whole("port")
     address = named.get("addr")
     host = named.text("hostName") or named.text("hostname") or ""
     if address is not None and address.kind in (t.OBJECT, t.MAP):
-        host = _inet_address(Named(address)) or host
+        host = _inet_address(Members(address)) or host
     return "" if port is None or not host else f"{host}:{port}"
 
 
-def _url(named: Named) -> str:
+def _url(named: Members) -> str:
     """As java.net.URL.toString."""
     protocol = named.text("protocol")
     if not protocol:
@@ -369,24 +369,24 @@ def _url(named: Named) -> str:
     return before + (named.text("file") or "") + (f"#{fragment}" if fragment else "")
 
 
-def _uri(named: Named) -> str:
+def _uri(named: Members) -> str:
     return named.text("string") or named.text("uri") or named.text("value") or ""
 
 
-def _pattern(named: Named) -> str:
+def _pattern(named: Members) -> str:
     text = named.text("pattern")
     return "" if text is None else f"/{text}/"
 
 
-def _currency(named: Named) -> str:
+def _currency(named: Members) -> str:
     return named.text("currencyCode") or ""
 
 
-def _time_zone(named: Named) -> str:
+def _time_zone(named: Members) -> str:
     return named.text("ID") or ""
 
 
-def _optional(named: Named) -> str:
+def _optional(named: Members) -> str:
     value = named.values.get("value")
     return "empty" if value is not None and value.kind == t.NULL else ""
 
@@ -394,7 +394,7 @@ def _optional(named: Named) -> str:
 # --- beans of Dubbo and SOFA --------------------------------------------------------------------
 
 
-def _sofa_request(named: Named) -> str:
+def _sofa_request(named: Members) -> str:
     service, method = named.text("targetServiceUniqueName"), named.text("methodName")
     if service is None or method is None:
         return ""
@@ -402,19 +402,19 @@ def _sofa_request(named: Named) -> str:
     return f"{service} {method}({', '.join(types or [])})"
 
 
-def _sofa_response(named: Named) -> str:
+def _sofa_response(named: Members) -> str:
     flag = named.get("isError")
     if flag is not None and flag.kind == t.BOOL and flag.number:
         return f"error: {named.text('errorMsg') or ''}"
     answer = named.get("appResponse")
     if answer is not None and answer.kind in (t.OBJECT, t.MAP):
-        inner = Named(answer)
+        inner = Members(answer)
         if is_exception(inner):
             return f"thrown: {heading(inner)}"
     return ""
 
 
-def _invocation(named: Named) -> str:
+def _invocation(named: Members) -> str:
     method = named.text("methodName")
     if method is None:
         return ""
@@ -423,18 +423,18 @@ def _invocation(named: Named) -> str:
     return f"{service} {method}({', '.join(types or [])})".strip()
 
 
-def _generic_type(named: Named) -> str:
+def _generic_type(named: Members) -> str:
     name = named.text("type")
     return f"a {name}" if name else ""
 
 
-def _generic_exception(named: Named) -> str:
+def _generic_exception(named: Members) -> str:
     name = named.text("exceptionClass")
     message = named.text("exceptionMessage")
     return "" if name is None else name + (f": {message}" if message else "")
 
 
-def _bean_descriptor(named: Named) -> str:
+def _bean_descriptor(named: Members) -> str:
     name = named.text("className")
     return f"a {name}" if name else ""
 
@@ -502,7 +502,7 @@ _SPACES: Final = {9: " ", 10: " ", 13: " "}
 
 # --- the table ----------------------------------------------------------------------------------
 
-Reader: TypeAlias = Callable[[Named], str]
+Reader: TypeAlias = Callable[[Members], str]
 
 # By the class's simple name without "Handle", in any package …hessian.io….
 _HANDLES: Final[dict[str, Reader]] = {

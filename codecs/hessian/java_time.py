@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.hessian.fields import Named, text_of
+from wirelens.codecs.hessian.members import Members, text_of
 from wirelens.codecs.node import Node
 from wirelens.codecs.notation import date_text
 
-Reader: TypeAlias = Callable[[Named], str]
+Reader: TypeAlias = Callable[[Members], str]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -20,7 +20,7 @@ def _year_text(year: int) -> str:
     return f"{year:+d}" if year > 0 else f"-{-year:04d}"
 
 
-def _local_date(named: Named) -> str:
+def _local_date(named: Members) -> str:
     year, month, day = named.whole("year"), named.whole("month"), named.whole("day")
     if year is None or month is None or day is None or not (1 <= month <= 12 and 1 <= day <= 31):
         return ""
@@ -41,7 +41,7 @@ def _clock(hour: int, minute: int, second: int, nanos: int) -> str:
     return f"{text}.{digits[:6] if digits.endswith('000') else digits}"
 
 
-def _local_time(named: Named) -> str:
+def _local_time(named: Members) -> str:
     hour, minute = named.whole("hour"), named.whole("minute")
     second, nano = named.whole("second"), named.whole("nano")
     if hour is None or minute is None or second is None or nano is None:
@@ -51,14 +51,14 @@ def _local_time(named: Named) -> str:
     return _clock(hour, minute, second, nano)
 
 
-def _inner(named: Named, *names: str) -> str:
+def _inner(named: Members, *names: str) -> str:
     """The meaning of the first of the fields that is there: an object's, or the text itself."""
     for name in names:
         node = named.get(name)
         if node is None:
             continue
         if node.kind == t.OBJECT or node.kind == t.MAP:
-            inner = Named(node)
+            inner = Members(node)
             simple = inner.type[inner.type.rfind(".") + 1 :].removesuffix("Handle")
             reader = _PARTS.get(simple)
             return "" if reader is None else reader(inner)
@@ -68,12 +68,12 @@ def _inner(named: Named, *names: str) -> str:
     return ""
 
 
-def _local_date_time(named: Named) -> str:
+def _local_date_time(named: Members) -> str:
     date, time = _inner(named, "date"), _inner(named, "time")
     return f"{date}T{time}" if date and time else ""
 
 
-def _zone_offset(named: Named) -> str:
+def _zone_offset(named: Members) -> str:
     seconds = named.whole("seconds")
     if seconds is None:
         seconds = named.whole("totalSeconds")
@@ -86,21 +86,21 @@ def _zone_offset(named: Named) -> str:
     return f"{text}:{rest:02d}" if rest else text
 
 
-def _zone(named: Named) -> str:
+def _zone(named: Members) -> str:
     return named.text("zoneId") or named.text("id") or ""
 
 
-def _offset_date_time(named: Named) -> str:
+def _offset_date_time(named: Members) -> str:
     date_time, offset = _inner(named, "dateTime"), _inner(named, "offset")
     return date_time + offset if date_time and offset else ""
 
 
-def _offset_time(named: Named) -> str:
+def _offset_time(named: Members) -> str:
     time, offset = _inner(named, "localTime", "time"), _inner(named, "zoneOffset", "offset")
     return time + offset if time and offset else ""
 
 
-def _zoned_date_time(named: Named) -> str:
+def _zoned_date_time(named: Members) -> str:
     date_time, offset = _inner(named, "dateTime"), _inner(named, "offset")
     zone = _inner(named, "zoneId", "zone")
     if not date_time or not offset:
@@ -108,7 +108,7 @@ def _zoned_date_time(named: Named) -> str:
     return date_time + offset + (f"[{zone}]" if zone and zone != offset else "")
 
 
-def _instant(named: Named) -> str:
+def _instant(named: Members) -> str:
     seconds, nanos = named.whole("seconds"), named.whole("nanos")
     if seconds is None or nanos is None or not 0 <= nanos < 10**9 or abs(seconds) > 10**12:
         return ""
@@ -121,7 +121,7 @@ def _instant(named: Named) -> str:
     return f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}T{clock}{':00' if len(clock) == 5 else ''}Z"
 
 
-def _duration(named: Named) -> str:
+def _duration(named: Members) -> str:
     """As java.time.Duration.toString."""
     seconds, nanos = named.whole("seconds"), named.whole("nanos")
     if seconds is None or nanos is None or not 0 <= nanos < 10**9:
@@ -137,7 +137,7 @@ def _duration(named: Named) -> str:
     return text
 
 
-def _period(named: Named) -> str:
+def _period(named: Members) -> str:
     years, months, days = named.whole("years"), named.whole("months"), named.whole("days")
     if years is None or months is None or days is None:
         return ""
@@ -145,17 +145,17 @@ def _period(named: Named) -> str:
     return "P" + ("".join(parts) or "0D")
 
 
-def _year(named: Named) -> str:
+def _year(named: Members) -> str:
     year = named.whole("year")
     return "" if year is None else str(year)
 
 
-def _year_month(named: Named) -> str:
+def _year_month(named: Members) -> str:
     year, month = named.whole("year"), named.whole("month")
     return "" if year is None or month is None or not 1 <= month <= 12 else f"{_year_text(year)}-{month:02d}"
 
 
-def _month_day(named: Named) -> str:
+def _month_day(named: Members) -> str:
     month, day = named.whole("month"), named.whole("day")
     if month is None or day is None or not (1 <= month <= 12 and 1 <= day <= 31):
         return ""

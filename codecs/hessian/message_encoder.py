@@ -7,10 +7,10 @@ from typing import Final
 
 from librt.strings import BytesWriter
 
-from wirelens.codecs.expect import array_of, hex_bytes, object_of, only
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.encoder import Encoder
 from wirelens.codecs.hessian.envelopes import DEFLATION, deflate, inflate
+from wirelens.codecs.json_input import array_of, hex_bytes, object_of, only
 from wirelens.codecs.node import Json
 from wirelens.codecs.notation import EncodeError
 

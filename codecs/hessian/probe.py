@@ -1,7 +1,7 @@
 """How strongly bytes speak for a dialect of Hessian.
 
 The start of the stream is read by the dialect's own decoder, and what it wrote is weighed part by part
-(see detect.py for the scale). That all of it reads says little: four bytes in ten open a value of the
+(see detection.py for the scale). That all of it reads says little: four bytes in ten open a value of the
 2.0 dialects, so runs of zeros and of small numbers read as empty strings and ints. What weighs: heads
 with a version, class definitions and types with Java names, lengths behind which another kind of byte
 starts, ends in their places, counts that come out, references and class numbers that resolve.
@@ -14,12 +14,13 @@ from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.background import OTHER, PROVED, proved
-from wirelens.codecs.codec import Evidence
+from wirelens.codecs.codec import NO_EVIDENCE, Evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian.decoder import TO_END, Tables, Values
 from wirelens.codecs.hessian.envelopes import VALUES, Messages
 from wirelens.codecs.tape import Buffer, Tape
+from wirelens.codecs.words import count
 
 FIRST_LOOK: Final = 1 << 12  # bytes that are read first
 SECOND_LOOK: Final = 1 << 17  # bytes that are read where the first look ends inside a message
@@ -533,7 +534,7 @@ class _Weighing:
 def evidence(dialect: i64, data: bytes, other: bytes = b"") -> Evidence:
     """See Codec.probe; `dialect` is one of dialects.py."""
     if not data:
-        return Evidence(0.0, ())
+        return NO_EVIDENCE
     found = _look(dialect, data, FIRST_LOOK)
     if other and found.bits > 0:
         theirs = _look(dialect, other, FIRST_LOOK)
@@ -574,14 +575,14 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
             failed = True
             nodes += tape.size()
             if not error.needed:
-                tape.close_all(min(cursor.pos, end))
+                tape.close_from(0, min(cursor.pos, end))
                 weighing.message(tape, start, end)
                 weighing.bits += ERROR
                 weighing.say_against(f"offset {error.offset}: {error.text}")
                 break
             if end < len(data) and size < SECOND_LOOK:
                 # a promising message, or one long text, is worth reading on
-                tape.close_all(end)
+                tape.close_from(0, end)
                 weighing.message(tape, start, end)
                 promising = PROMISING <= weighing.bits < PROVED and len(data) <= SECOND_LOOK
                 if promising or tape.size() <= FEW_NODES:
@@ -589,10 +590,10 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                 break
             missing = error.needed - len(data)
             if missing > 0:
-                settle = f"{missing} more byte{'' if missing == 1 else 's'}"
+                settle = f"{count(missing, 'more byte')}"
             if dialect == d.FINAL and start_of[start] == 0x43:
                 tape = _as_values(buffer, start, end, tape)
-            tape.close_all(end)
+            tape.close_from(0, end)
             weighing.message(tape, start, end)
             break
         nodes += tape.size()
@@ -638,7 +639,16 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
         weighing.bits -= float(min(end, FIRST_LOOK)) / TEXT_SHARE
         weighing.say_against("all of it is text")
     equal = (d.NAMES[d.V1], d.NAMES[d.FINAL]) if refused else ()
-    return Evidence(weighing.bits, _reasons(weighing, whole), settle, equal, whole, one, at_end, refused)
+    return Evidence(
+        bits=weighing.bits,
+        reasons=_reasons(weighing, whole),
+        settle=settle,
+        equal=equal,
+        whole=whole,
+        one=one,
+        at_end=at_end,
+        refused=refused,
+    )
 
 
 def _as_values(buffer: Buffer, start: i64, end: i64, tape: Tape) -> Tape:
@@ -759,7 +769,7 @@ def _read(dialect: i64, cursor: Cursor, tape: Tape) -> bool:
     try:
         Messages(dialect, cursor, tape, True).read()
     except DecodeError:
-        tape.close_all(min(cursor.pos, cursor.end))
+        tape.close_from(0, min(cursor.pos, cursor.end))
         return True
     return False
 

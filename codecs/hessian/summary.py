@@ -4,6 +4,7 @@ from typing import Final
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import Node
+from wirelens.codecs.words import count
 
 SHOWN: Final = 4  # values named in a line
 TEXT_SHOWN: Final = 60  # characters of a text
@@ -35,9 +36,9 @@ def message_line(root: Node) -> str:
     if name == "packets":
         packets = body.children
         first = packets[0].member("values") if packets else None
-        count = f"{len(packets)} packet{'' if len(packets) == 1 else 's'}"
+        packets_shown = count(len(packets), "packet")
         more = ", …" if len(packets) > 1 else ""
-        return count if first is None else f"{count}: {values_line(first)}{more}"
+        return packets_shown if first is None else f"{packets_shown}: {values_line(first)}{more}"
     if name == "envelope":
         return _envelope_line(body)
     return "values: " + values_line(body)
@@ -107,13 +108,13 @@ def value_words(value: Node) -> str:
     if kind == t.OBJECT:
         return value.type_name or "object"
     if kind == t.LIST or kind == t.MAP:
-        count = len(value.children) // (2 if kind == t.MAP else 1)
-        return f"{value.type_name or value.kind_name}[{count}]"
+        items = len(value.children) // (2 if kind == t.MAP else 1)
+        return f"{value.type_name or value.kind_name}[{items}]"
     if kind == t.STRING16 or kind == t.XML:
         return f'"{cut(value.shown)}"'
     if kind == t.BYTES:
         size = len(value.content)
-        return f"binary of {size} byte{'' if size == 1 else 's'}"
+        return f"binary of {count(size, 'byte')}"
     if kind == t.REMOTE:
         return f"remote {value.type_name or ''}".rstrip()
     if kind == t.NULL:

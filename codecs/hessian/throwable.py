@@ -6,7 +6,7 @@ Sources: java.lang.Throwable (printStackTrace, toString), java.lang.StackTraceEl
 from typing import Final
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.hessian.fields import MAX_TEXT, TEXTS, Named, follow
+from wirelens.codecs.hessian.members import MAX_TEXT, TEXTS, Members, follow
 from wirelens.codecs.node import Node
 
 MAX_LINES: Final = 1000  # lines of one stack trace
@@ -15,7 +15,7 @@ MAX_FRAME: Final = 400  # characters of one of its frames
 _CAUSES: Final = ("cause", "undeclaredThrowable", "target", "ex", "rootCause")
 
 
-def is_exception(named: Named) -> bool:
+def is_exception(named: Members) -> bool:
     """True for what has the fields of a Throwable, or the name of one and a message or a cause."""
     values = named.values
     if not named.type:
@@ -29,7 +29,7 @@ def is_exception(named: Named) -> bool:
     return "detailMessage" in values or "message" in values or "stackTrace" in values or "cause" in values
 
 
-def heading(named: Named) -> str:
+def heading(named: Members) -> str:
     """As Throwable.toString: the class and, where there is one, the message."""
     message = named.text("detailMessage")
     if message is None:
@@ -41,7 +41,7 @@ def heading(named: Named) -> str:
     return named.type if message is None else f"{named.type}: {message}"
 
 
-def _cause_of(named: Named) -> Node | None:
+def _cause_of(named: Members) -> Node | None:
     """The node under the field that holds the cause, as it stands: it may be a reference."""
     for name in _CAUSES:
         value = named.values.get(name)
@@ -57,12 +57,12 @@ def _traced_above(node: Node) -> bool:
         outer = parent.parent
         if outer is None or outer.kind not in (t.OBJECT, t.MAP):
             return False
-        named = Named(outer)
+        named = Members(outer)
         held = named.values.get("suppressedExceptions")
         return held is not None and held.index == parent.index and is_exception(named)
     if parent is None or parent.kind not in (t.OBJECT, t.MAP):
         return False
-    named = Named(parent)
+    named = Members(parent)
     if not is_exception(named):
         return False
     cause = _cause_of(named)
@@ -86,7 +86,7 @@ def stack_trace(node: Node) -> list[str]:
     trace has it. What is told elsewhere is not told again: exceptions met again and lists of frames
     reached through a reference are named by their number. At most about `MAX_LINES` lines.
     """
-    if node.kind not in (t.OBJECT, t.MAP) or not is_exception(Named(node)) or _traced_above(node):
+    if node.kind not in (t.OBJECT, t.MAP) or not is_exception(Members(node)) or _traced_above(node):
         return []
     lines: list[str] = []
     seen: set[int] = set()
@@ -106,7 +106,7 @@ def _print_one(entry: _Entry, lines: list[str], seen: set[int], stack: list[_Ent
     if node is None:
         lines.append(f"{prefix}{entry.caption}#{entry.node.reference}, which is not there")
         return
-    named = Named(node)
+    named = Members(node)
     said = heading(named) if named.type else "an object without a class"
     if int(node.index) in seen:
         lines.append(f"{prefix}{entry.caption}[CIRCULAR REFERENCE: {_one_line(said)}]")
@@ -148,7 +148,7 @@ def _one_line(text: str) -> str:
     return text.replace("\r", "").replace("\n", " ")
 
 
-def _frames(named: Named, lines: list[str], prefix: str) -> list[str]:
+def _frames(named: Members, lines: list[str], prefix: str) -> list[str]:
     """The frames of an exception's own list; of a list that is elsewhere, a line that says where."""
     held = named.values.get("stackTrace")
     if held is None:
@@ -165,12 +165,12 @@ def _frames(named: Named, lines: list[str], prefix: str) -> list[str]:
         if part.hidden:
             continue
         value = follow(part)
-        text = "" if value is None or value.kind not in (t.OBJECT, t.MAP) else frame_text(Named(value))
+        text = "" if value is None or value.kind not in (t.OBJECT, t.MAP) else frame_text(Members(value))
         frames.append(_one_line(text)[:MAX_FRAME] if text else "?")
     return frames
 
 
-def frame_text(named: Named) -> str:
+def frame_text(named: Members) -> str:
     """As java.lang.StackTraceElement.toString."""
     method = named.text("methodName")
     declaring = named.text("declaringClass")

@@ -61,15 +61,14 @@ def test_version(run: Run) -> None:
 def test_protocols(run: Run) -> None:
     rows = json.loads(run("protocols", "--format", "json").stdout)
     assert [row["protocol"] for row in rows] == registry.names()
-    assert [row["title"] for row in rows] == [codec.title for codec in registry.codecs()]
-    assert set(registry.ABOUT) <= set(registry.names())
+    assert [row["title"] for row in rows] == [protocol.title for protocol in registry.PROTOCOLS]
     text = run("protocols").stdout
     assert [line.split()[0] for line in text.splitlines()] == registry.names()
 
 
 def test_codes(run: Run) -> None:
     rows = json.loads(run("protocols", "--codes", "--format", "json").stdout)
-    assert {row["code"]: row["text"] for row in rows} == CODES
+    assert {row["code"]: row["text"] for row in rows} == {name: code.text for name, code in CODES.items()}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from wirelens import codecs
 from wirelens.codecs.codec import Exchange
-from wirelens.codecs.esnp import url
+from wirelens.codecs.esnp.reading import url
 from wirelens.codecs.node import Json
 from wirelens.codecs.record import Record
 

@@ -10,7 +10,7 @@ from librt.strings import BytesWriter
 from wirelens import codecs
 from wirelens.codecs import hdf
 from wirelens.codecs.codes import Note
-from wirelens.codecs.expect import Path
+from wirelens.codecs.json_input import Path
 from wirelens.codecs.node import Json, root_of
 from wirelens.codecs.notation import EncodeError, tree_json
 from wirelens.codecs.tape import STRUCT, Buffer, Tape, head

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+from wirelens.codecs.errors import WirelensError
+
 LIMIT: Final = 64 << 20
 """Most octets that squeezed rows (`*`) of one text may stand for."""
 
 
-class PastedError(ValueError):
+class PastedError(WirelensError):
     """A text that is a form, but damaged, cut or open to two readings.
 
     `line` and `column` are 1-based and count characters of the text as it was pasted; `head` holds

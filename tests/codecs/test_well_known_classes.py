@@ -6,16 +6,16 @@ import pytest
 from checks import inputs
 
 from wirelens.codecs import decode, encode
-from wirelens.codecs.hessian import familiar
+from wirelens.codecs.hessian import well_known_classes
 from wirelens.codecs.scan import slot_of
 
 HESSIAN = ("hessian1", "hessian2-draft", "hessian2")
 
 
 def forget() -> None:
-    for slot in range(len(familiar._definitions)):
-        familiar._definitions[slot] = familiar._NO_DEFINITION
-        familiar._harmless[slot] = b""
+    for slot in range(len(well_known_classes._definitions)):
+        well_known_classes._definitions[slot] = well_known_classes._NO_DEFINITION
+        well_known_classes._harmless[slot] = b""
 
 
 def told(data: bytes, protocol: str) -> list[tuple[object, ...]]:
@@ -37,7 +37,9 @@ def test_the_third_time_is_as_the_first(protocol: str) -> None:
         first = told(data, protocol)
         for _ in range(3):
             assert told(data, protocol) == first
-        learned += any(one is not familiar._NO_DEFINITION for one in familiar._definitions)
+        learned += any(
+            one is not well_known_classes._NO_DEFINITION for one in well_known_classes._definitions
+        )
     assert (learned > 50) == (protocol != "hessian1")
 
 
@@ -129,6 +131,6 @@ def test_what_is_very_long_is_not_kept() -> None:
         first = told(data, "hessian2")
         for _ in range(3):
             assert told(data, "hessian2") == first
-    assert all(len(known.data) <= 1 << 13 for known in familiar._definitions)
-    assert all(len(known) <= 1 << 10 for known in familiar._harmless)
-    assert b"com.example.Point" in familiar._harmless
+    assert all(len(known.data) <= 1 << 13 for known in well_known_classes._definitions)
+    assert all(len(known) <= 1 << 10 for known in well_known_classes._harmless)
+    assert b"com.example.Point" in well_known_classes._harmless

@@ -7,7 +7,7 @@ from mypy_extensions import i64
 from wirelens.codecs import tape as t
 from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian import java, throwable
-from wirelens.codecs.hessian.fields import Named
+from wirelens.codecs.hessian.members import Members
 from wirelens.codecs.hessian.summary import cut, value_words
 from wirelens.codecs.node import Json, Node, field
 from wirelens.codecs.notation import EncodeError, JsonTextError, dumps, loads
@@ -211,29 +211,6 @@ JSON: Final[i64] = t.head(t.COMPUTED, field("json", None, _json_of))
 # --- on the tape ----------------------------------------------------------------------------------------
 
 
-def last_from(tape: Tape, first: i64) -> i64:
-    """The last of the sibling nodes written from index `first` on; -1 where there is none."""
-    size = tape.size()
-    found: i64 = -1
-    at = first
-    while at < size:
-        found = at
-        at = tape.next(at)
-    return found
-
-
-def close_from(tape: Tape, index: i64, end: i64) -> None:
-    """End the nodes from an index on that are still open: what decoded stays a tree."""
-    words = tape.words
-    count = tape.size()
-    while index < count:
-        at = index * t.WIDTH
-        if words[at + t.NEXT] == 0:
-            words[at + t.NEXT] = count
-            words[at + t.END] = max(end, words[at + t.START])
-        index += 1
-
-
 def dangling(tape: Tape, first: i64) -> bool:
     """True where one of the notes from number `first` on tells of a reference to nothing."""
     return any(note.code.startswith("dangling") for note in tape.notes[first:])
@@ -254,20 +231,14 @@ def details(node: Node) -> list[str]:
 
 def is_exception(value: Node) -> bool:
     """True for an object that is a Throwable."""
-    return (value.kind == t.OBJECT or value.kind == t.MAP) and throwable.is_exception(Named(value))
+    return (value.kind == t.OBJECT or value.kind == t.MAP) and throwable.is_exception(Members(value))
 
 
 def result_words(value: Node) -> str:
     """A result in a few words: an exception with its message, the class of an object, a scalar's value."""
     if is_exception(value):
-        return cut(throwable.heading(Named(value)))
+        return cut(throwable.heading(Members(value)))
     return value_words(value)
-
-
-def number_in(root: Node, name: str) -> int:
-    """The number of a member; 0 where it is not there."""
-    node = root.member(name)
-    return 0 if node is None else node.number
 
 
 def text_of(node: Node | None) -> str:

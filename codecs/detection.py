@@ -36,7 +36,7 @@ from mypy_extensions import i64
 from wirelens.codecs import registry
 from wirelens.codecs.codec import Codec, Evidence
 from wirelens.codecs.codes import CODES
-from wirelens.codecs.record import UNKNOWN
+from wirelens.codecs.registry import UNKNOWN
 
 ENOUGH_BYTES: Final = 1 << 17  # of a stream, after which detection waits for no more
 THRESHOLD: Final = 24.0  # bits asked of a stream
@@ -130,7 +130,7 @@ def detect(data: bytes, other: bytes = b"", final: bool = True, everything: bool
     if refused:
         weighed = [one for one in weighed if one.codec.name not in instead]
     if refused and not [one for one in weighed if one.bits >= one.asked]:
-        return Detection(UNKNOWN, (), _candidates(weighed), CODES[refused], 0.0, refused)
+        return Detection(UNKNOWN, (), _candidates(weighed), CODES[refused].text, 0.0, refused)
     if not [one for one in weighed if one.bits >= one.asked]:
         weighed.extend(_middle(data, other, final, [one.codec.name for one in weighed]))
     if not weighed:
@@ -217,7 +217,9 @@ def _middle(data: bytes, other: bytes, final: bool, known: list[str]) -> list[_W
             place >>= 1
         if bits > 0:
             reasons = (f"a first message at offset {at}", *there.reasons)
-            found.append(_Weighed(codec, Evidence(bits, reasons, there.settle), len(data), False))
+            found.append(
+                _Weighed(codec, Evidence(bits=bits, reasons=reasons, settle=there.settle), len(data), False)
+            )
     return found
 
 

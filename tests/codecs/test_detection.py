@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wirelens import codecs
-from wirelens.codecs.detect import MARGIN, THRESHOLD, WHOLE, detect
+from wirelens.codecs.detection import MARGIN, THRESHOLD, WHOLE, detect
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 VECTORS = ROOT / "tests/vectors"

@@ -14,7 +14,7 @@ _WHOLE: Final = (t.INT, t.LONG, t.INT8, t.INT16, t.INT32, t.INT64)
 TEXTS: Final = (t.STRING, t.STRING16, t.TEXT)
 
 
-class Named:
+class Members:
     """The first `MAX_FIELDS` values of an object or a map, by name, and its class.
 
     Of fields with one name the first counts. References are followed when a value is asked for.
@@ -133,7 +133,7 @@ def names_of(node: Node | None) -> list[str] | None:
             break
         value = follow(part)
         if value is not None and value.kind in (t.OBJECT, t.MAP):
-            found.append(Named(value).text("name") or "?")
+            found.append(Members(value).text("name") or "?")
         else:
             found.append(text_of(value) or "?")
     return found
