@@ -8,7 +8,7 @@ from wirelens.codecs import registry
 from wirelens.codecs.codec import Codec
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.detection import ENOUGH_BYTES, Detection, detect
-from wirelens.codecs.record import Record
+from wirelens.codecs.record import NO_PROTOCOL, Record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape
 
@@ -42,7 +42,7 @@ class Decoder:
         self.settled = False
         self.detection: Detection | None = None
         self.other = other
-        self._unknown = ("unknown-protocol", "no protocol has enough evidence")
+        self._unknown = ("unknown-protocol", NO_PROTOCOL)
         self._data = b""
         self._pos: i64 = 0  # of the first byte in `_data` that is in no record yet
         self._base: i64 = base  # input offset of `_data[0]`

@@ -28,6 +28,8 @@ from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import count
 
+NO_PROTOCOL: Final = "no protocol has enough evidence"
+
 _UNKNOWN_OPENING: Final = b'{"protocol": "unknown", "offset": '
 
 
@@ -269,18 +271,17 @@ class Record:
             return Record(codec, offset, end, tape)
         if failure is None:  # as part of a longer input these bytes did not decode; alone they do
             tape = None
-            failure = _stated_error(obj.get("error"), offset)
+            code, text = ("unknown-protocol", NO_PROTOCOL) if codec is None else ("bad-value", "")
+            failure = _stated_error(obj.get("error"), code, offset, text)
         return Record(codec, offset, end, tape, failure, data)
 
 
-def _stated_error(stated: Json, offset: int) -> DecodeError:
-    """The error of a record's JSON; `offset` is used if it states none."""
+def _stated_error(stated: Json, code: str, offset: int, text: str) -> DecodeError:
+    """The error that a record's JSON states; what it leaves out is as given."""
     members = stated if isinstance(stated, dict) else {}
     at = members.get("offset", offset)
     return DecodeError(
-        str(members.get("code", "bad-value")),
-        at if isinstance(at, int) else offset,
-        str(members.get("text", "")),
+        str(members.get("code", code)), at if isinstance(at, int) else offset, str(members.get("text", text))
     )
 
 

@@ -619,10 +619,10 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
     if whole:
         at_end = 2.0
         if weighing.longest >= 4:
-            count = weighing.longest
-            while count > 1 and at_end < 12.0:
+            items = weighing.longest
+            while items > 1 and at_end < 12.0:
                 at_end += 1.0
-                count >>= 1
+                items >>= 1
         if weighing.last_text == cursor.pos:
             at_end = max(at_end, weighing.last_bits)
         elif data[len(data) - 1] == 0x7A or data[len(data) - 1] == 0x5A:

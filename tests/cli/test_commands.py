@@ -18,6 +18,7 @@ from commands import process
 
 from wirelens.cli import main as main_module
 from wirelens.cli.main import COMMANDS
+from wirelens.cli.output import Output
 from wirelens.codecs import CODES, registry
 
 if TYPE_CHECKING:
@@ -240,10 +241,10 @@ def test_refused_paste_says_where(run: Run, tmp_path: Path) -> None:
 
 
 def test_unexpected_error_is_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_name: str) -> None:
+    def broken(_output: Output, _line: object) -> None:
         raise RuntimeError("something\nodd")
 
-    monkeypatch.setattr(registry, "about", broken)
+    monkeypatch.setattr(Output, "line", broken)
     result = run("protocols")
     assert result.exit_code == main_module.FAILED
     assert "RuntimeError: something odd" in result.stderr

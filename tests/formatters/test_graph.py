@@ -39,7 +39,7 @@ class Stub(Codec):
         return self.said
 
 
-STUB = Stub("hessian2", "for tests")
+STUB = Stub("hessian2")
 
 
 def record(*values: Tree, codec: Codec = STUB) -> Record:
@@ -379,7 +379,7 @@ def hostile(content: str) -> list[Record]:
     tape = trees.build([tree, ref(0), ref(77)])
     tape.note("dangling-ref", 1, content, tape.buffers[0])
     return [
-        of_tape(tape, Said("hessian2", "x")),
+        of_tape(tape, Said("hessian2")),
         Record(None, 1, 2, None, codecs.DecodeError("x", 1, content), b""),
     ]
 
