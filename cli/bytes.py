@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Final
 
+    from wirelens.cli.input_options import InputOptions, OutputOptions
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
@@ -32,9 +33,9 @@ Examples:
 @click.pass_context
 def command(
     ctx: click.Context,
-    given: options.Given,
+    input_options: InputOptions,
     kind: str | None,
-    written: options.Written,
+    output_options: OutputOptions,
 ) -> None:
     """Write the bytes that INPUT means, one input behind the other.
 
@@ -43,8 +44,8 @@ def command(
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
-    inputs = Inputs(given, written.verbose)
-    with Output(written, inputs.paths) as output:
+    inputs = Inputs(input_options, output_options.verbose)
+    with Output(output_options, inputs.paths) as output:
         write(read(inputs), output, kind)
         if inputs.failed or inputs.damaged:
             ctx.exit(2 if inputs.failed else 1)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
+    from wirelens.cli.input_options import InputOptions, OutputOptions
     from wirelens.cli.inputs import Input, Inputs
     from wirelens.cli.output import Output
     from wirelens.cli.packets import Capture
@@ -59,14 +60,14 @@ Examples:
 @click.pass_context
 def command(
     ctx: click.Context,
-    given: options.Given,
+    input_options: InputOptions,
     protocol: str | None,
     flow: int | None,
     port: int | None,
     where: tuple[str, ...],
     style: str,
     plain: bool,
-    written: options.Written,
+    output_options: OutputOptions,
 ) -> None:
     """Show the messages in INPUT: files, folders of files, - for standard input, or text given with --hex.
 
@@ -76,14 +77,14 @@ def command(
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
-    inputs = Inputs(given, written.verbose)
+    inputs = Inputs(input_options, output_options.verbose)
     selection = None
     if where or flow is not None or port is not None:
         from wirelens.cli.select import Selection
 
         selection = Selection(flow, port, where)
-    with Output(written, inputs.paths, plain) as output:
-        run = Run(inputs, output, protocol, selection, written.verbose)
+    with Output(output_options, inputs.paths, plain) as output:
+        run = Run(inputs, output, protocol, selection, output_options.verbose)
         draw(run.batches(), output, style, plain)
     ctx.exit(2 if inputs.failed else 1 if run.undecoded or inputs.damaged else 0)
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
+    from wirelens.cli.input_options import InputOptions, OutputOptions
     from wirelens.cli.inputs import Input, Inputs
     from wirelens.cli.output import Output
     from wirelens.codecs import Candidate, Detection, Json
@@ -48,18 +49,18 @@ that lands on a valid next header counts its bits. Exit status: 0 named, 1 unkno
 @click.pass_context
 def command(
     ctx: click.Context,
-    given: options.Given,
+    input_options: InputOptions,
     everything: bool,
     style: str,
-    written: options.Written,
+    output_options: OutputOptions,
 ) -> None:
     """Name the protocol that INPUT speaks, and say why: candidates with their evidence in bits."""
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
-    inputs = Inputs(given, written.verbose)
+    inputs = Inputs(input_options, output_options.verbose)
     run = Run(inputs)
-    with Output(written, inputs.paths) as output:
+    with Output(output_options, inputs.paths) as output:
         inputs.before_talk = output.flush
         if style == "json":
             for text in run.as_json(everything):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Final
 
+    from wirelens.cli.input_options import OutputOptions
     from wirelens.codecs import Json
 
 EPILOG: Final = """\b
@@ -46,20 +47,21 @@ def command(
     protocol: str | None,
     flow: str | None,
     kind: str | None,
-    written: options.Written,
+    output_options: OutputOptions,
 ) -> None:
     """Write the bytes of the messages in FILE (- or nothing: standard input), which holds JSON.
 
     Raw into a pipe or a file, a dump of offset, hex and text on a terminal.
     """
     from wirelens.cli.bytes import write
+    from wirelens.cli.input_options import InputOptions
     from wirelens.cli.inputs import RAW, InputError, Inputs
     from wirelens.cli.output import Output
     from wirelens.codecs import EncodeError, encode
 
-    inputs = Inputs(options.Given(paths, texts, RAW), written.verbose, "--json")
+    inputs = Inputs(InputOptions(paths, texts, RAW), output_options.verbose, "--json")
     found: dict[str, list[bytes]] = {}
-    with Output(written, inputs.paths) as output:
+    with Output(output_options, inputs.paths) as output:
         for item in inputs:
             place = ""
             try:
@@ -75,12 +77,10 @@ def command(
                         except LookupError as error:
                             raise InputError(f"{place}{path}{': ' if path else ''}{error.args[0]}") from None
             except InputError as error:
-                raise Refused(str(error)) from None
-            for note in item.notes:
-                raise Refused(f"{item.name}: {note}")
+                raise Refused("; ".join([str(error), *[note.text for note in item.notes]])) from None
         write(chosen(found, flow), output, kind)
-        if inputs.failed:
-            ctx.exit(2)
+        if inputs.failed or inputs.damaged:
+            ctx.exit(2 if inputs.failed else 1)
 
 
 class Refused(click.ClickException):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Final
 
+    from wirelens.cli.input_options import InputOptions, OutputOptions
     from wirelens.cli.inputs import Input, Inputs
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
@@ -51,23 +52,23 @@ CELL_END: Final = "\0"
 @click.pass_context
 def command(
     ctx: click.Context,
-    given: options.Given,
+    input_options: InputOptions,
     protocol: str | None,
     flow: int | None,
     port: int | None,
     everything: bool,
     style: str,
-    written: options.Written,
+    output_options: OutputOptions,
 ) -> None:
     """List the conversations in captures: endpoints, protocol, messages, bytes, gaps, duration."""
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
 
-    inputs = Inputs(given, written.verbose)
+    inputs = Inputs(input_options, output_options.verbose)
     selection = Selection(flow, port, ())
     run = Run(inputs, protocol, selection, everything)
-    with Output(written, inputs.paths) as output:
+    with Output(output_options, inputs.paths) as output:
         inputs.before_talk = output.flush
         if style == "json":
             from wirelens.formatters.json import array

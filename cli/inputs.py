@@ -1,8 +1,8 @@
 """What INPUT means: files, folders of files, `-`, text of --hex; and the form in which bytes stand in it.
 
-A form is told from the content alone: gzip is unpacked, a capture has its magic, text is read as
-whatever pasted form the whole of it fits, all else is the bytes themselves. Captures and raw bytes are
-read in chunks as they come; text is read whole, up to TEXT_LIMIT.
+The form is recognised by the content alone: gzip is unpacked, a capture has its magic, text is read as the
+pasted form that all of it fits, everything else is the bytes themselves. Captures and raw bytes are read in
+chunks as they arrive; text is read whole, up to TEXT_LIMIT.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wirelens.codecs.captures.magic import GZIP, READABLE, SNIFF_LENGTH, STARTS, UNSUPPORTED, sniff
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import BinaryIO, Final
 
-    from wirelens.cli.options import Given
+    from wirelens.cli.input_options import InputOptions
+    from wirelens.codecs.captures.gzip import Unpacker
     from wirelens.codecs.captures.pasting import Pasted
+    from wirelens.codecs.codes import Note
 
 CHUNK: Final = 1 << 18  # bytes read at a time
 TEXT_LIMIT: Final = 1 << 26  # bytes of text; longer ones are raw bytes
@@ -29,13 +33,6 @@ TEXT: Final = "--hex"
 
 _BINARY: Final = bytes([*range(9), *range(14, 27), *range(28, 32), 0x7F])
 _MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
-# The first two bytes of all containers of captures: others need no closer look.
-STARTS: Final = (
-    b"\xd4\xc3", b"\xa1\xb2", b"\x4d\x3c", b"\x34\xcd", b"\xac\x01", b"\x1c\0", b"\xab\x01",
-    b"\n\r", b"sn", b"RT", b"GM", b"TR", b"XC", b"\xaa\xaa", b"+-", b"\0\0", b"bt", b"ip",
-    b"Ob", b"\x05V", b"Ey",
-)  # fmt: skip
-SNIFFED: Final = 40  # bytes that decide which container it is
 _SPACE: Final = b" \t\r\n"
 
 
@@ -50,8 +47,7 @@ class InputError(Exception):
 class Input:
     """One input: its name, and after `open` its form and its bytes in chunks.
 
-    `form` is a form of pasted text, "raw", or a capture's container ("pcap", …); `capture` tells the last.
-    `notes` collects what is wrong with the way the bytes were packed, while the chunks are read.
+    `form` is a form of pasted text, "raw", or a capture's container ("pcap", …), which `capture` tells apart.
     """
 
     def __init__(self, name: str, text: str | None = None) -> None:
@@ -59,17 +55,25 @@ class Input:
         self.text = text
         self.form = ""
         self.capture = False
-        self.step = CHUNK  # bytes read at a time from here on
-        self.gzipped = False
-        self.notes: list[str] = []
+        self.step = CHUNK  # bytes to read at a time from now on
+        self.unpacker: Unpacker | None = None
         self.live = False  # a pipe or a terminal, which another program may fill slowly
         self.chunks: Iterator[bytes] = iter(())
-        self.progress = False  # whether a progress bar would be in nobody's way
+        self.progress = False  # whether a progress bar may be shown
         self.before_read: Callable[[], None] | None = None
 
     @property
+    def gzipped(self) -> bool:
+        return self.unpacker is not None and self.unpacker.is_gzip
+
+    @property
+    def notes(self) -> list[Note]:
+        """What is wrong with the way the bytes were packed, as far as they are read."""
+        return [] if self.unpacker is None else self.unpacker.notes
+
+    @property
     def size(self) -> int:
-        """Bytes of the file as it lies on disk; 0 where nobody knows."""
+        """Bytes of the file on disk; 0 if unknown."""
         try:
             return os.stat(self.name).st_size if self.text is None and self.name != STDIN else 0
         except OSError:
@@ -97,7 +101,7 @@ class Input:
                 head = parts[0] if len(parts) == 1 else b"".join(parts)
                 if not head.startswith(STARTS):
                     wanted = len(head) < 2
-                elif size >= SNIFFED:
+                elif size >= SNIFF_LENGTH:
                     if self._sniff(head, parts, chunks):
                         return
                     wanted = False
@@ -117,16 +121,15 @@ class Input:
         if text:
             self._pasted(b"".join(parts), form)
         else:
-            self.form, self.chunks = RAW, _behind(parts, chunks)
+            self.form, self.chunks = RAW, _chained(parts, chunks)
 
     def _sniff(self, head: bytes, parts: list[bytes], chunks: Iterator[bytes]) -> bool:
-        """True where it is a capture."""
-        from wirelens.codecs import captures
-        from wirelens.codecs.captures.containers import READABLE, UNSUPPORTED, sniff
-
-        container = sniff(head[:SNIFFED])
+        """Whether it is a capture. Raises InputError for one that is not read."""
+        container = sniff(head[:SNIFF_LENGTH])
         if container in READABLE:
-            self.form, self.capture, self.chunks = container, True, _behind(parts, chunks)
+            from wirelens.codecs import captures
+
+            self.form, self.capture, self.chunks = container, True, _chained(parts, chunks)
             self.step = captures.CHUNK
             return True
         if container in UNSUPPORTED:
@@ -144,18 +147,18 @@ class Input:
             try:
                 found = self._hex_if_ambiguous(data) if form is None else pasted(data, form)
             except PastedError as error:
-                said = f"{error.text} ({error.code})"
+                problem = f"{error.text} ({error.code})"
                 where = f"{self.name}:{error.line}:{error.column}"
                 raise InputError(
-                    f"{where}: {said}; --input {RAW} takes the text as the bytes",
-                    f"line {error.line}, column {error.column}: {said}",
+                    f"{where}: {problem}; --input {RAW} takes the text as the bytes",
+                    f"line {error.line}, column {error.column}: {problem}",
                 ) from None
             self.form, whole = found.form, found.data
             self.capture = found.form == PACKETS
         self.chunks = iter([whole[at : at + CHUNK] for at in range(0, len(whole), CHUNK)])
 
     def _hex_if_ambiguous(self, data: bytes) -> Pasted:
-        """What a text means; one of --hex that several forms fit is hex, as the option says."""
+        """The bytes a text stands for; text of --hex that fits several forms is hex, as the option says."""
         from wirelens.codecs.captures.pasting import PastedError, pasted
 
         try:
@@ -200,52 +203,23 @@ class Input:
             if not more:
                 break
             first += more
-        if not first.startswith(b"\x1f\x8b\x08"):
+        if not first.startswith(GZIP + b"\x08"):
             if first:
                 yield first
             yield from chunks
             return
-        self.gzipped = True
-        yield from self._gunzip(_behind([first], chunks))
+        from wirelens.codecs.captures.gzip import Unpacker
 
-    def _gunzip(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Unpack gzip; what has its start and gives nothing is no gzip, and given out as it is."""
-        import zlib
-
-        unpacker = zlib.decompressobj(31)
-        nothing: list[bytes] | None = []  # of which nothing came yet
-        try:
-            for chunk in chunks:
-                packed = chunk
-                if nothing is not None:
-                    nothing.append(chunk)
-                while packed:
-                    if unpacker.eof:
-                        if not packed.strip(b"\0"):
-                            break
-                        unpacker = zlib.decompressobj(31)
-                    data = unpacker.decompress(packed, CHUNK)
-                    if data or unpacker.eof:
-                        nothing = None
-                    if data:
-                        yield data
-                    packed = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
-        except zlib.error:
-            if nothing is not None:
-                self.gzipped = False
-                yield from _behind(nothing, chunks)
-                return
-            self.notes.append("the gzip data is damaged here; what comes behind is lost")
-            return
-        if nothing is not None:
-            self.gzipped = False
-            yield from nothing
-        elif not unpacker.eof:
-            self.notes.append("the gzip data is cut off")
+        unpacker = self.unpacker = Unpacker()
+        for chunk in _chained([first], chunks):
+            yield from unpacker.steps(chunk)
+        rest = unpacker.close()
+        if rest:
+            yield rest
 
 
 def plain_hex(data: bytes) -> bytes | None:
-    """The bytes of plain lines of lower- or upper-case hex; None for anything that takes a closer look."""
+    """The bytes of plain lines of lower- or upper-case hex; None for anything that needs a closer look."""
     rows = data.strip(_SPACE).split(b"\n")
     length = len(rows[0])
     if length < 8 or length & 1 or len(rows[-1]) > length or len(rows[-1]) & 1:
@@ -263,7 +237,7 @@ def plain_hex(data: bytes) -> bytes | None:
 
 
 def binary(chunk: bytes, head: bytes) -> bool:
-    """True where a chunk has bytes that no text has; `head` is the start of the input."""
+    """Whether a chunk has bytes that text never has; `head` is the start of the input."""
     return not head.startswith(_MARKS) and len(chunk.translate(None, _BINARY)) != len(chunk)
 
 
@@ -276,7 +250,7 @@ def _regular(file: BinaryIO) -> bool:
         return True
 
 
-def _behind(parts: Sequence[bytes], chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _chained(parts: Sequence[bytes], chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from parts
     yield from chunks
 
@@ -284,24 +258,24 @@ def _behind(parts: Sequence[bytes], chunks: Iterator[bytes]) -> Iterator[bytes]:
 class Inputs:
     """The inputs of a command, opened one after the other.
 
-    Those that cannot be read are said on standard error and counted in `failed`; the others go on. What is
-    wrong with their packing is said when the next one is asked for, and counted in `damaged`. With `verbose`
-    the form of each is said. `before_talk` is called before something is said of an input that was read.
+    Those that cannot be read are reported on standard error and counted in `failed`; the others go on. Damage
+    to their packing is reported when the next one is asked for, and counted in `damaged`. With `verbose` the
+    form of each is reported. `before_talk` is called before anything is reported on an input that was read.
     """
 
     def __init__(
         self,
-        given: Given,
+        options: InputOptions,
         verbose: bool = False,
         called: str = TEXT,
     ) -> None:
-        self.paths = list(given.paths)
-        self.texts = list(given.texts)
-        self.form = given.form
+        self.paths = list(options.paths)
+        self.texts = list(options.texts)
+        self.form = options.form
         self.verbose = verbose
-        self.called = called  # the option that gave the texts
+        self.called = called  # the option for texts on the command line
         self.failed = 0
-        self.damaged = 0  # those whose packing is damaged
+        self.damaged = 0  # inputs with damaged packing
         self.before_talk: Callable[[], None] | None = None
         if not self.paths and not self.texts:
             if sys.stdin is None or sys.stdin.isatty():
@@ -312,7 +286,7 @@ class Inputs:
         )
 
     def fail(self, text: str) -> None:
-        """Say that an input cannot be read."""
+        """Report an input that cannot be read."""
         self.failed += 1
         click.echo(f"Error: {text}", err=True)
 
@@ -324,7 +298,7 @@ class Inputs:
                 self.fail(str(error))
                 continue
             if item.text and item.form == RAW and self.form is None:
-                click.echo(f"{item.name}: no form of bytes, so these are the text's own", err=True)
+                click.echo(f"{item.name}: not a recognised form of bytes; using the text itself", err=True)
             if self.verbose:
                 packed = "gzipped " if item.gzipped else ""
                 click.echo(f"{item.name}: read as {packed}{item.form}", err=True)
@@ -333,7 +307,7 @@ class Inputs:
                 self.damaged += 1
                 if self.before_talk is not None:
                     self.before_talk()
-                click.echo(f"{item.name}: {note}", err=True)
+                click.echo(f"{item.name}: {note.text}", err=True)
 
     def _all(self) -> Iterator[Input]:
         for text in self.texts:

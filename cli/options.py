@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
+
+from wirelens.cli.input_options import InputOptions, OutputOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,24 +16,6 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
-
-
-class Given(NamedTuple):
-    """What is to be read: paths, texts on the command line, the form in which bytes stand in them."""
-
-    paths: tuple[str, ...]
-    texts: tuple[str, ...]
-    form: str | None
-
-
-class Written(NamedTuple):
-    """Where and how results are written, and whether to say on standard error how the input was read."""
-
-    target: str | None
-    color: str
-    width: int | None
-    pager: bool
-    verbose: bool
 
 
 CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -95,7 +79,7 @@ FORM: Final = Words("form", _forms)
 PATH: Final = click.Path(allow_dash=True)
 
 
-def _packed(function: Command, name: str, kind: type[Given] | type[Written]) -> Command:
+def _packed(function: Command, name: str, kind: type[InputOptions] | type[OutputOptions]) -> Command:
     """The command with the parameters that `kind` has in one parameter."""
 
     @wraps(function)
@@ -107,8 +91,8 @@ def _packed(function: Command, name: str, kind: type[Given] | type[Written]) -> 
 
 
 def inputs(function: Command) -> Command:
-    """INPUT…, --hex and --input: the command gets them as `given`."""
-    function = _packed(function, "given", Given)
+    """INPUT…, --hex and --input: the command gets them as `input_options`."""
+    function = _packed(function, "input_options", InputOptions)
     for decorate in (
         click.option(
             "--input",
@@ -159,8 +143,8 @@ def selection(function: Command) -> Command:
 
 
 def output(function: Command) -> Command:
-    """-o, --color, --width, --pager, -v: the command gets them as `written`."""
-    function = _packed(function, "written", Written)
+    """-o, --color, --width, --pager, -v: the command gets them as `output_options`."""
+    function = _packed(function, "output_options", OutputOptions)
     for decorate in (
         click.option("-v", "--verbose", is_flag=True, help="Say on stderr how the input was read."),
         click.option(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import IO, Final
 
-    from wirelens.cli.options import Written
+    from wirelens.cli.input_options import OutputOptions
     from wirelens.formatters.layout import Line
     from wirelens.formatters.terminal import Painter
 
@@ -32,18 +32,18 @@ PAGER: Final = "less"
 class Output:
     """Takes lines, text or bytes; a context in which a file is completed, or left as it was.
 
-    Of `written`, `target` is a file's path, None or "-" for standard output; `color` is "auto", "always" or
+    Of `options`, `target` is a file's path, None or "-" for standard output; `color` is "auto", "always" or
     "never"; `width` None takes a terminal's. `inputs` are paths that may not be overwritten.
     """
 
     def __init__(
         self,
-        written: Written,
+        options: OutputOptions,
         inputs: Iterable[str] = (),
         plain: bool = False,
     ) -> None:
-        color, width = written.color, written.width
-        self.target = None if written.target in (None, "-") else written.target
+        color, width = options.color, options.width
+        self.target = None if options.target in (None, "-") else options.target
         self.terminal = self.target is None and sys.stdout.isatty()
         self.parts: list[bytes] = []
         self.waiting = 0
@@ -72,7 +72,7 @@ class Output:
             size = os.get_terminal_size(sys.stdout.fileno())
             columns = int(os.environ.get("COLUMNS") or 0) if os.environ.get("COLUMNS", "").isdigit() else 0
             width = width or columns or size.columns or 80
-            if written.pager and smart and size.lines > 2 and _pager():
+            if options.pager and smart and size.lines > 2 and _pager():
                 self.held = []
                 self.height = size.lines - 1
         self.layout = Layout(width, measure, plain)

@@ -11,6 +11,7 @@ from wirelens.cli import options
 if TYPE_CHECKING:
     from typing import Final
 
+    from wirelens.cli.input_options import OutputOptions
     from wirelens.formatters.layout import Line
 
 EPILOG: Final = """\b
@@ -30,7 +31,7 @@ Examples:
     "--format", "style", type=click.Choice(["text", "json"]), default="text", help="text by default."
 )
 @options.output
-def command(codes: bool, style: str, written: options.Written) -> None:
+def command(codes: bool, style: str, output_options: OutputOptions) -> None:
     """List the protocols that wirelens reads and writes: id, what it is, its specification."""
     from wirelens.cli.output import Output
     from wirelens.codecs import registry
@@ -43,7 +44,7 @@ def command(codes: bool, style: str, written: options.Written) -> None:
     else:
         keys = ("protocol", "title", "specification")
         rows = {one.id: (one.title, one.source) for one in registry.PROTOCOLS}
-    with Output(written) as output:
+    with Output(output_options) as output:
         if style == "json":
             from wirelens.codecs import dumps
 

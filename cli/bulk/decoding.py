@@ -368,7 +368,7 @@ def decode_plain(
     }
     for key, value in whole.items():
         said.setdefault(key, value)
-    said["notes"] += [("truncated", said["read"], note) for note in source.notes]
+    said["notes"] += [(note.code, int(note.offset), note.text) for note in source.notes]
     if status != "done":
         said["notes"].append(("unreadable", said["read"], status))
     said |= {

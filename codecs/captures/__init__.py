@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from wirelens.codecs.captures.bundles import Bundler, unbundle
-    from wirelens.codecs.captures.containers import (
-        READABLE,
-        SNIFF_LENGTH,
-        UNSUPPORTED,
-        PacketReader,
-        range_reader,
-        read_packets,
-        sniff,
-        split,
-    )
+    from wirelens.codecs.captures.containers import PacketReader, range_reader, read_packets, split
+    from wirelens.codecs.captures.magic import READABLE, SNIFF_LENGTH, UNSUPPORTED, sniff
     from wirelens.codecs.captures.packets import Dissector, FragmentRow, Row, Segment
     from wirelens.codecs.captures.pasting import PastedError, pasted
     from wirelens.codecs.captures.pcap import Packet, State
@@ -54,9 +46,9 @@ __all__ = [
 
 _HOMES: Final[dict[str, str]] = {
     "CHUNK": "reader",
-    "READABLE": "containers",
-    "SNIFF_LENGTH": "containers",
-    "UNSUPPORTED": "containers",
+    "READABLE": "magic",
+    "SNIFF_LENGTH": "magic",
+    "UNSUPPORTED": "magic",
     "Assembler": "streams",
     "Bundler": "bundles",
     "Direction": "streams",
@@ -75,7 +67,7 @@ _HOMES: Final[dict[str, str]] = {
     "pasted": "pasting",
     "range_reader": "containers",
     "read_packets": "containers",
-    "sniff": "containers",
+    "sniff": "magic",
     "split": "containers",
     "unbundle": "bundles",
 }

@@ -194,7 +194,7 @@ def test_text_that_is_no_form_of_bytes_is_not_taken_in_silence(run: Run) -> None
     result = run("bytes", "--hex", "hello")
     assert result.exit_code == 0
     assert result.stdout == "hello"
-    assert "no form of bytes" in result.stderr
+    assert "not a recognised form of bytes" in result.stderr
     assert run("bytes", "--input", "raw", "--hex", "hello").stderr == ""
     assert run("bytes", "--hex", "ca fe").stderr == ""
 
@@ -229,6 +229,29 @@ def test_every_command_says_how_it_read_and_what_is_cut(run: Run, shared: Path) 
         assert result.exit_code == 1, command
         assert f"-: read as gzipped {form}" in result.stderr
         assert "the gzip data is cut off" in result.stderr
+
+
+def test_a_wrong_gzip_checksum_loses_nothing(run: Run, shared: Path, tmp_path: Path) -> None:
+    capture = (shared / "captures" / "sessions" / "esnp_line_tcp.pcap").read_bytes()
+    record = run("decode", "--format", "jsonl", stdin=MESSAGE).stdout.encode()
+    for command, content in (
+        ("decode", MESSAGE),
+        ("decode", capture),
+        ("detect", MESSAGE),
+        ("detect", capture),
+        ("flows", capture),
+        ("bytes", MESSAGE),
+        ("encode", record),
+    ):
+        packed = bytearray(gzip.compress(content))
+        packed[-6] ^= 1
+        result = run(command, stdin=bytes(packed))
+        assert result.stdout == run(command, stdin=content).stdout != "", command
+        assert "the gzip checksum does not match" in result.stderr
+        assert result.exit_code == 1, command
+    result = run("encode", stdin=gzip.compress(record)[:-20])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the gzip data is cut off" in result.stderr
 
 
 def test_refused_paste_says_where(run: Run, tmp_path: Path) -> None:
@@ -301,7 +324,9 @@ def test_what_a_piped_decode_imports() -> None:
         "try:\n    group(prog_name='wirelens')\n"
         "except SystemExit as end:\n    assert not end.code, end.code\n"
         "heavy = {'rich', 'pyspark', 'pyarrow', 'pandas', 'asyncio', 'subprocess', 'tempfile', 'socket'}\n"
-        "heavy |= {'dataclasses', 'importlib.metadata', 'wirelens.codecs.captures'}\n"
+        "heavy |= {'dataclasses', 'importlib.metadata'}\n"
+        "light = {'wirelens.codecs.captures', 'wirelens.codecs.captures.magic'}\n"
+        "heavy |= {name for name in sys.modules if '.captures' in name} - light\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

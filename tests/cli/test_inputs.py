@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wirelens.cli.inputs import CHUNK, STARTS, Input, InputError, Inputs, plain_hex
-from wirelens.cli.options import Given
-from wirelens.codecs.captures.containers import sniff
+from wirelens.cli.input_options import InputOptions
+from wirelens.cli.inputs import CHUNK, Input, InputError, Inputs, plain_hex
+from wirelens.codecs.captures.magic import MAGICS, PCAPNG, STARTS, sniff
 from wirelens.codecs.captures.pasting import PastedError, pasted
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ def test_the_quick_way_takes_plain_hex(data: bytes, columns: int) -> None:
 
 
 def test_starts_of_all_containers() -> None:
-    from wirelens.codecs.captures import containers
-
-    magics = [magic for magic, _ in containers._MAGICS] + [b"\n\r\r\n"]
-    assert {magic[:2] for magic in magics} == set(STARTS)
+    assert {magic[:2] for magic, _ in MAGICS} | {PCAPNG[:2]} == set(STARTS)
+    for magic in (PCAPNG, *[magic for magic, _ in MAGICS]):
+        assert sniff(magic)
+        assert magic.startswith(STARTS)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -148,14 +148,14 @@ def test_missing_inputs_are_counted(capsys: pytest.CaptureFixture[str], tmp_path
     good = tmp_path / "good"
     good.write_bytes(b"\0\1")
     paths = (str(tmp_path / "none"), str(good), str(tmp_path / "nothing"))
-    inputs = Inputs(Given(paths, ("cafe",), None))
+    inputs = Inputs(InputOptions(paths, ("cafe",), None))
     assert [item.name for item in inputs] == ["--hex", str(good)]
     assert inputs.failed == 2
     assert capsys.readouterr().err.count("No such file") == 2
 
 
 def test_empty_folder_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    inputs = Inputs(Given((str(tmp_path),), (), None))
+    inputs = Inputs(InputOptions((str(tmp_path),), (), None))
     assert not list(inputs)
     assert inputs.failed == 1
     assert "no files" in capsys.readouterr().err

@@ -1,0 +1,23 @@
+"""Options that several commands share, as the commands get them: what is read, how results are written."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class InputOptions(NamedTuple):
+    """What is read: paths, texts on the command line, the form of the bytes in them (None: recognised)."""
+
+    paths: tuple[str, ...]
+    texts: tuple[str, ...]
+    form: str | None
+
+
+class OutputOptions(NamedTuple):
+    """Where and how results are written; `verbose` reports on standard error how the input was read."""
+
+    target: str | None
+    color: str
+    width: int | None
+    pager: bool
+    verbose: bool
