@@ -1,8 +1,8 @@
 """What every test may use."""
 
-import os
 import sys
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,10 +10,12 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))  # for modules that tests share
 
-# `ci` gives the same examples in each run, so that a change fails for what it changed.
-settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("dev", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+COMMON: Final[dict[str, Any]] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+# The same examples in each run and for everyone, so that a change fails only for what it changed.
+settings.register_profile("same", derandomize=True, **COMMON)
+# `dev.py test --explore`: other examples in each run, and ten times as many.
+settings.register_profile("explore", max_examples=1000, print_blob=True, **COMMON)
+settings.load_profile("same")  # pytest's option --hypothesis-profile comes later, and wins
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from building import ACK, FIN, PSH, Talk, enhanced, ethernet, interface, ipv4, pcap, section, tcp, udp
 from click.testing import CliRunner
 from feeding import fed
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from wirelens.cli.main import group
 from wirelens.codecs.captures import Reader
@@ -109,7 +110,7 @@ def outcome(data: bytes, chunk: int) -> Outcome:
     return Outcome(sorted(rows), present, reader)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(damaged())
 def test_every_byte_is_accounted_for(data: bytes) -> None:
     whole = outcome(data, len(data) + 1)
@@ -131,7 +132,7 @@ def test_every_byte_is_accounted_for(data: bytes) -> None:
     assert parts.records == whole.records
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(damaged(), st.sampled_from(["tree", "hex", "summary", "json", "jsonl", "dot"]), st.booleans())
 def test_the_commands_survive_it(data: bytes, style: str, packed: bool) -> None:
     given_data = gzip.compress(data) if packed else data

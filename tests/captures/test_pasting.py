@@ -17,8 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from wirelens.codecs.captures.pasting import FORMS, Pasted, PastedError, pasted
 from wirelens.codecs.codes import CODES
@@ -790,14 +791,14 @@ def test_error_pickles() -> None:
 # --------------------------------------------------------------------------------------- properties
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.binary(min_size=24, max_size=90), st.sampled_from([*DUMPS, *LITERALS]))
 def test_rendered_and_read_is_identity(data: bytes, form: str) -> None:
     text = {**DUMPS, **LITERALS}[form](data)
     assert pasted(text).data == data
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.text(max_size=200))
 def test_any_text_is_bytes_or_refused(text: str) -> None:
     found = outcome(text)
@@ -857,7 +858,7 @@ SHARDS = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.sampled_from(SHARDS), max_size=14).map("".join), st.sampled_from(["auto", *FORMS]))
 def test_shards_of_forms_raise_nothing_else(text: str, form: str) -> None:
     found = outcome(text, form)
@@ -873,7 +874,7 @@ WORDS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(WORDS, st.sampled_from([" ", "\n", ", "]))
 def test_arbitrary_prose_is_raw(words: list[str], join: str) -> None:
     text = join.join(words).capitalize() + "."

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from wirelens.cli.main import group
 from wirelens.codecs import registry
@@ -28,7 +29,7 @@ def round_trip(data: bytes, *words: str) -> bytes:
 @pytest.mark.parametrize("style", ["json", "jsonl"])
 @pytest.mark.parametrize("protocol", [None, *registry.names()])
 @given(data=st.binary(min_size=1, max_size=200))
-@settings(max_examples=25)
+@examples(25)
 def test_arbitrary_bytes(style: str, protocol: str | None, data: bytes) -> None:
     words = ["--format", style] + (["--as", protocol] if protocol else [])
     assert round_trip(data, *words) == data

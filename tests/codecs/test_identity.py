@@ -4,8 +4,9 @@ import random
 
 import pytest
 from checks import inputs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from wirelens import codecs
 from wirelens.codecs import registry
@@ -68,7 +69,7 @@ def test_arbitrary_bytes_come_back_when_detected(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@settings(max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 1 << 32))
 def test_damaged_messages_come_back(protocol: str, seed: int) -> None:
     chance = random.Random(seed)
@@ -82,7 +83,7 @@ def test_damaged_messages_come_back(protocol: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@settings(max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 1 << 32))
 def test_chunks_change_nothing(protocol: str, seed: int) -> None:
     chance = random.Random(seed)
