@@ -2,12 +2,15 @@
 """Set wirelens up in `.venv` beside this file, then run it, its tests or its checks.
 
     python3 dev.py demo                    decode an example
+    python3 dev.py compile                 compile it, for speed
     python3 dev.py run ARGS...             wirelens with any arguments
     python3 dev.py test [--form FORM] ...  the tests, in the forms pure and compiled; the rest goes to pytest
+    python3 dev.py test --explore ...      the properties only, with new examples, ten times as many
     python3 dev.py lint                    ruff, its format too
     python3 dev.py types                   mypy --strict
 
-Needs Python 3.11 or newer and nothing else; what is up to date already is left alone.
+Needs Python 3.11 or newer and nothing else; what is up to date already is left alone. wirelens is installed
+uncompiled, in seconds, until `compile` or `test` compiles it; from then on each change of a source does.
 """
 
 import os
@@ -29,8 +32,11 @@ import json
 import re
 import shlex
 import subprocess
+import sysconfig
+import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +49,9 @@ VENV = Path(os.environ.get("WIRELENS_VENV", ROOT / ".venv")).absolute()
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "wirelens.json"
 PURE = ROOT / "build" / "stage"
-DEMO = ["decode", "examples/esnp-exchange.xxd"]
+DEMO = ["decode", "examples/dubbo-order.xxd"]
 JAVA = 17  # the oldest that Spark 4 runs on
+COMPILING_BRINGS = "compiles it, in minutes: many times as fast"
 
 
 def main(arguments: list[str]) -> int:
@@ -56,7 +63,7 @@ def main(arguments: list[str]) -> int:
         return wirelens(rest)
     if verb == "test":
         return test(rest)
-    plain = {"demo": demo, "lint": lint, "types": types}
+    plain = {"demo": demo, "compile": compiled, "lint": lint, "types": types}
     if verb in plain and not rest:
         return plain[verb]()
     print(__doc__, file=sys.stderr)
@@ -67,8 +74,35 @@ def main(arguments: list[str]) -> int:
 
 
 def demo() -> int:
+    ensure()
     say("$ wirelens " + shlex.join(DEMO))
-    return wirelens(DEMO)
+    status = run([VENV / "bin" / "wirelens", *DEMO])
+    environment, script, readme = (
+        shlex.quote(os.path.relpath(path)) for path in (VENV, ROOT / "dev.py", ROOT / "README.md")
+    )
+    steps = {
+        f". {environment}/bin/activate": "make wirelens a command of this shell",
+        "wirelens decode FILE": "show a file of your own: a payload, a hex dump, a capture",
+        "wirelens --help": "see what else there is",
+        f"python3 {script} compile": f"compile it: {COMPILING_BRINGS}",
+        f"less {readme}": "read the documentation",
+    }
+    if is_compiled():
+        del steps[f"python3 {script} compile"]
+    width = max(map(len, steps))
+    say("next:")
+    for command, what in steps.items():
+        print(f"    {command:{width}}  {what}", file=sys.stderr, flush=True)
+    return status
+
+
+def compiled() -> int:
+    problem = compiler_problem()
+    if problem:
+        say(problem)
+        return 1
+    ensure(form="0")
+    return run([VENV / "bin" / "wirelens", "--version"])
 
 
 def wirelens(arguments: list[str]) -> int:
@@ -83,13 +117,21 @@ def test(arguments: list[str]) -> int:
     if wish is not None and wish not in forms:
         say(f"--form is one of {', '.join(forms)}")
         return 2
-    must_compile = wish in ("compiled", "both")
-    ensure("test", *spark(), install=wish != "pure", must_compile=must_compile)
+    if wish in ("compiled", "both") and (problem := compiler_problem()):
+        say(problem)
+        return 1
+    if wish is None:
+        ensure("test", *spark(), form=os.environ.get("WIRELENS_PURE", ""))
+    else:
+        ensure("test", *spark(), form=None if wish == "pure" else "0")
+    explore = "--explore" in rest
+    rest = [each for each in rest if each != "--explore"]
     if not rest:
         rest = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadgroup"]
     chosen = forms[wish or "both"]
     if not is_compiled() and "compiled" in chosen:
-        say("no compiled form to test: no C compiler, or compiling failed (WIRELENS_PURE=0 shows how)")
+        why = compiler_problem() or "compiling failed (`dev.py compile` shows how)"
+        say(f"no compiled form to test: {why}")
         chosen = [form for form in chosen if form != "compiled"]
     status = 0
     for form in chosen:
@@ -98,15 +140,18 @@ def test(arguments: list[str]) -> int:
         if form == "pure":
             stage(PURE)
             path = os.pathsep.join(filter(None, [str(PURE), path]))
-        once = [] if form == chosen[-1] else ["-m", "not once"]
+        marks = ["hypothesis"] if explore else []
+        marks += [] if form == chosen[-1] else ["not once"]
+        options = ["--hypothesis-profile=explore"] if explore else []
+        options += ["-m", " and ".join(marks)] if marks else []
         # -P: a folder here has the name of one of Python's modules
-        command: Command = [PYTHON, "-P", "-m", "pytest", *once, *rest]
+        command: Command = [PYTHON, "-P", "-m", "pytest", *options, *rest]
         status = run(command, env={"PYTHONPATH": path, "WIRELENS_FORM": form}) or status
     return status
 
 
 def lint() -> int:
-    ensure("dev", install=False)
+    ensure("dev", form=None)
     ruff = VENV / "bin" / "ruff"
     checked = run([ruff, "check", "."])
     return run([ruff, "format", "--check", "."]) or checked
@@ -114,7 +159,7 @@ def lint() -> int:
 
 def types() -> int:
     """Over the package as it is imported, the tests, the measurements and the scripts."""
-    ensure("dev", install=False)
+    ensure("dev", form=None)
     tree = ROOT / "build" / "types"
     stage(tree)
     targets = ["wirelens", "setup.py", "dev.py"]  # as files: names would be found where they are installed
@@ -150,10 +195,12 @@ def take_option(arguments: list[str], name: str) -> tuple[str | None, list[str]]
 # ---- the virtual environment
 
 
-def ensure(*extras: str, install: bool = True, must_compile: bool = False) -> None:
+def ensure(*extras: str, form: str | None = "kept") -> None:
     """Bring `.venv` up to date: made, with these extras and those it had, with wirelens as it is now.
 
-    Without `install`, wirelens itself may be an older one: its files are used from where they lie.
+    `form` is what WIRELENS_PURE is to be: "0" compiled, "1" not, "" compiled where that works; "kept" is the
+    variable's value, else the form that is there. With None wirelens may be an older one: its files are used
+    from where they lie.
     """
     stamp = read_stamp()
     if stamp.get("python") != sys.version or not PYTHON.exists():
@@ -163,21 +210,28 @@ def ensure(*extras: str, install: bool = True, must_compile: bool = False) -> No
         write_stamp({})  # ours from here on, even if it stays half made
         make_venv()
         stamp = {"python": sys.version}
-    wish = "0" if must_compile else os.environ.get("WIRELENS_PURE", "") if install else "1"
-    built = digest_of_sources()
-    wanted = sorted({*stamp.get("extras", []), *extras})
-    needed = digest_of_needs()
+        write_stamp(stamp)
     pip: Command = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if stamp.get("extras") != wanted or stamp.get("needs") != needed:
-        what = f".[{','.join(wanted)}]" if wanted else "."
-        say(f"installing {what}" + (" (some minutes the first time)" if wanted else ""))
-        must([*pip, what], {"WIRELENS_PURE": wish})
-        stamp |= {"extras": wanted, "needs": needed, "built": built if install else None}
-    elif install and (stamp.get("built") != built or not form_fits(wish)):
-        say("installing . as it is now")
-        must([*pip, "--no-deps", "--force-reinstall", "."], {"WIRELENS_PURE": wish})
-        stamp["built"] = built
-    write_stamp(stamp)
+    wanted = sorted({*stamp.get("extras", []), *extras})
+    needed = requirements(wanted)
+    if stamp.get("needs") != needed:
+        new = [each for each in needed if each not in stamp.get("needs", [])] or needed
+        names = ", ".join(re.split(r"[^\w.-]", each)[0] for each in new)
+        with step(f"installing {names}" + (" (this takes minutes)" if wanted else "")):
+            must([*pip, *needed])
+        stamp |= {"extras": wanted, "needs": needed}
+        write_stamp(stamp)
+    built = digest_of_sources()
+    if form == "kept":
+        form = os.environ.get("WIRELENS_PURE") or ("" if is_compiled() else "1")
+    if form is None and "built" not in stamp:
+        form = "1"
+    if form is not None and (stamp.get("built") != built or not form_fits(form, stamp.get("form", ""))):
+        how = "uncompiled" if form == "1" or compiler_problem() else "compiled (this takes minutes)"
+        with step(f"installing wirelens, {how}"):
+            must([*pip, "--no-deps", "--force-reinstall", "."], {"WIRELENS_PURE": form})
+        stamp |= {"built": built, "form": form}
+        write_stamp(stamp)
 
 
 def read_stamp() -> dict[str, Any]:
@@ -206,16 +260,33 @@ def digest_of_sources() -> str:
     return state.hexdigest()
 
 
-def digest_of_needs() -> str:
-    """Of what asks for other packages, or another start script."""
+def requirements(extras: Sequence[str]) -> list[str]:
+    """The packages that wirelens needs with these extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    named = [project[key] for key in ("version", "dependencies", "optional-dependencies", "scripts")]
-    return hashlib.sha256(json.dumps(named).encode()).hexdigest()
+    found = list(project["dependencies"])
+    for extra in extras:
+        for each in project["optional-dependencies"][extra]:
+            own = re.fullmatch(rf"{project['name']}\[(.+)\]", each)
+            found += requirements(own[1].split(",")) if own else [each]
+    return list(dict.fromkeys(found))
 
 
-def form_fits(wish: str) -> bool:
-    """Whether what is installed is of the form that WIRELENS_PURE wishes for."""
-    return {"0": is_compiled(), "1": not is_compiled()}.get(wish, True)
+def form_fits(form: str, tried: str) -> bool:
+    """Whether what is installed is of the form that WIRELENS_PURE asks for; `tried` is what it was then."""
+    return {"0": is_compiled(), "1": not is_compiled()}.get(form, is_compiled() or tried == form)
+
+
+def compiler_problem() -> str:
+    """Why nothing can be compiled here, and what to do; "" if there is no such reason."""
+    compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
+    if not shutil.which(shlex.split(compiler)[0]):
+        return (
+            f"there is no C compiler ({compiler}). Debian and Ubuntu: apt-get install gcc libc6-dev; "
+            "macOS: xcode-select --install"
+        )
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        return "Python's C headers are missing. Debian and Ubuntu: apt-get install python3-dev"
+    return ""
 
 
 def is_compiled() -> bool:
@@ -224,15 +295,18 @@ def is_compiled() -> bool:
 
 def make_venv() -> None:
     """A virtual environment with pip in it, in whatever way this Python allows."""
-    say(f"making a virtual environment in {VENV}")
+    name = os.path.relpath(VENV)
     if not importlib.util.find_spec("ensurepip"):
         if importlib.util.find_spec("virtualenv"):
-            return must([sys.executable, "-m", "virtualenv", "--quiet", VENV])
+            with step(f"making a virtual environment in {name}"):
+                return must([sys.executable, "-m", "virtualenv", "--quiet", VENV])
         if importlib.util.find_spec("pip"):
-            must([sys.executable, "-m", "venv", "--without-pip", VENV])
-            return must([sys.executable, "-m", "pip", "--python", PYTHON, "install", "--quiet", "pip"])
+            with step(f"making a virtual environment in {name}"):
+                must([sys.executable, "-m", "venv", "--without-pip", VENV])
+                return must([sys.executable, "-m", "pip", "--python", PYTHON, "install", "--quiet", "pip"])
         install_ensurepip()
-    return must([sys.executable, "-m", "venv", VENV])
+    with step(f"making a virtual environment in {name}"):
+        return must([sys.executable, "-m", "venv", VENV])
 
 
 def install_ensurepip() -> None:
@@ -251,9 +325,9 @@ def install_ensurepip() -> None:
             "This Python cannot make virtual environments: a package of the system is missing. Install\n"
             f"it, then run this again:\n\n    sudo apt-get update && sudo apt-get install {package}\n"
         )
-    say(f"Python's ensurepip is missing here: {shlex.join(install)}")
-    must(update)
-    must(install, {"DEBIAN_FRONTEND": "noninteractive"})
+    with step(f"Python's ensurepip is missing here: {shlex.join(install)}"):
+        must(update)
+        must(install, {"DEBIAN_FRONTEND": "noninteractive"})
 
 
 # ---- Java, for Spark
@@ -281,15 +355,36 @@ def say(text: str) -> None:
     print(f"dev.py: {text}", file=sys.stderr, flush=True)
 
 
+@contextmanager
+def step(what: str) -> Iterator[None]:
+    """Show what is being done, and then how long it took."""
+    print(f"dev.py: {what} … ", end="", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    yield
+    print(f"{time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+
+
 def run(command: Command, cwd: Path = ROOT, env: dict[str, str] | None = None) -> int:
     """Run a command to its end; gives its exit status."""
     return subprocess.run(command, cwd=cwd, env={**os.environ, **(env or {})}, check=False).returncode
 
 
 def must(command: Command, env: dict[str, str] | None = None) -> None:
-    status = run(command, env=env)
-    if status:
-        say(f"this failed with status {status}: {shlex.join(map(str, command))}")
+    """Run a command that has to succeed; what it prints is shown only if it fails."""
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        print("failed", file=sys.stderr)
+        print(done.stdout, end="", file=sys.stderr)
+        say(f"this failed with status {done.returncode}: {shlex.join(map(str, command))}")
         sys.exit(1)
 
 
