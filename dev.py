@@ -78,7 +78,7 @@ def demo() -> int:
     say("$ wirelens " + shlex.join(DEMO))
     status = run([VENV / "bin" / "wirelens", *DEMO])
     environment, script, readme = (
-        shlex.quote(os.path.relpath(path)) for path in (VENV, ROOT / "dev.py", ROOT / "README.md")
+        shlex.quote(shown(path)) for path in (VENV, ROOT / "dev.py", ROOT / "README.md")
     )
     steps = {
         f". {environment}/bin/activate": "make wirelens a command of this shell",
@@ -295,7 +295,7 @@ def is_compiled() -> bool:
 
 def make_venv() -> None:
     """A virtual environment with pip in it, in whatever way this Python allows."""
-    name = os.path.relpath(VENV)
+    name = shown(VENV)
     if not importlib.util.find_spec("ensurepip"):
         if importlib.util.find_spec("virtualenv"):
             with step(f"making a virtual environment in {name}"):
@@ -353,6 +353,12 @@ def has_java() -> bool:
 
 def say(text: str) -> None:
     print(f"dev.py: {text}", file=sys.stderr, flush=True)
+
+
+def shown(path: Path) -> str:
+    """A path as a user at the working directory would type it."""
+    below = path.is_relative_to(Path.cwd())
+    return str(path.relative_to(Path.cwd()) if below else path)
 
 
 @contextmanager

@@ -40,22 +40,24 @@ def checks() -> Iterator[tuple[str, str, str]]:
     import shutil
     from importlib import metadata
 
-    from wirelens.cli.bulk.java import INSTALL, candidates, spark_can_launch
+    from wirelens.cli.bulk.java import candidates, spark_can_launch
+    from wirelens.cli.version import install_command
 
+    install = install_command("spark", "java")
     for name, oldest, below in (("pyspark", 4, 5), ("pyarrow", 18, 0), ("pandas", 2, 3)):
         try:
             version = metadata.version(name)
         except metadata.PackageNotFoundError:
-            yield name, "", INSTALL
+            yield name, "", install
             continue
         major = int(version.split(".")[0])
         wrong = major < oldest or (below and major >= below)
         wanted = f"{oldest} or newer" + (f", older than {below}" if below else "")
-        yield name, version, f"{wanted} is needed: {INSTALL}" if wrong else ""
+        yield name, version, f"{wanted} is needed: {install}" if wrong else ""
     looked = candidates(os.environ)
     java = looked[-1]
     if java.problem:
-        yield "java", "", f"{'; '.join(str(each) for each in looked)}; {INSTALL}"
+        yield "java", "", f"{'; '.join(str(each) for each in looked)}; {install}"
     else:
         yield "java", str(java), ""
     yield "bash", shutil.which("bash") or "", spark_can_launch()

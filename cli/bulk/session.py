@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wirelens.cli.bulk.java import NoJavaError, find_java, spark_can_launch
+from wirelens.cli.version import install_command
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-INSTALL_SPARK = "pip install 'wirelens[spark]'"
 TASK_TRIES = 4  # local masters try once by default, and one killed worker would end the run
 
 # Spark's defaults in these suit small rows; ours are chunks of packets of up to 256 KiB.
@@ -63,7 +63,7 @@ def check() -> None:
     if missing:
         raise NoSparkError(
             f"bulk runs on Spark, and {' and '.join(missing)} is not installed.\n"
-            f"Install it, with a Java where there is none:  {INSTALL_SPARK[:-2]},java]'"
+            f"Install it, with a Java where there is none:  {install_command('spark', 'java')}"
         )
 
 
