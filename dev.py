@@ -51,7 +51,7 @@ STAMP = VENV / "wirelens.json"
 PURE = ROOT / "build" / "stage"
 DEMO = ["decode", "examples/dubbo-order.xxd"]
 JAVA = 17  # the oldest that Spark 4 runs on
-COMPILING_BRINGS = "compiles it, in minutes: many times as fast"
+SPEED_UP = "8 to 30 times"  # processor time of `decode` on 5 to 11 MB: captured mevent, ESNP, Dubbo orders
 
 
 def main(arguments: list[str]) -> int:
@@ -84,7 +84,7 @@ def demo() -> int:
         f". {environment}/bin/activate": "make wirelens a command of this shell",
         "wirelens decode FILE": "show a file of your own: a payload, a hex dump, a capture",
         "wirelens --help": "see what else there is",
-        f"python3 {script} compile": f"compile it: {COMPILING_BRINGS}",
+        f"python3 {script} compile": f"compile it, in some minutes: decodes {SPEED_UP} as fast",
         f"less {readme}": "read the documentation",
     }
     if is_compiled():
