@@ -30,11 +30,11 @@ from wirelens.codecs import payload
 from wirelens.codecs import tape as t
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.hessian import dialects as d
-from wirelens.codecs.hessian.envelopes import Messages
+from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.decoding import Messages
+from wirelens.codecs.hessian.encoding import encode_message
 from wirelens.codecs.hessian.gadgets import class_notes
-from wirelens.codecs.hessian.message_encoder import encode_message
-from wirelens.codecs.hessian.summary import message_line
+from wirelens.codecs.hessian.reading import message_line
 from wirelens.codecs.json_input import array_of, hex_bytes, object_of, only, text_bytes
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import EncodeError

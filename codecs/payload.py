@@ -5,10 +5,10 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian import java, throwable
+from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.members import Members
-from wirelens.codecs.hessian.summary import cut, value_words
+from wirelens.codecs.hessian.reading import cut, value_words
 from wirelens.codecs.node import Json, Node, field
 from wirelens.codecs.notation import EncodeError, JsonTextError, dumps, loads
 from wirelens.codecs.tape import Tape

@@ -154,15 +154,15 @@ _ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
 class Tape:
     """The nodes of one message, with its notes and inner errors.
 
-    `words` holds `count` nodes and room for more, at first for about `room` nodes. `unfamiliar` is set when
-    a name was read that the codec has to look at once the message is complete.
+    `words` holds `count` nodes and room for more, at first for about `room` nodes. `unchecked_names` is set
+    when a name was read that the codec has to look at once the message is complete.
     """
 
     def __init__(self, buffer: Buffer, room: i64 = 32) -> None:
         self.words: vec[i64] = _ROOM[: min(max(room, LEAST_ROOM), MOST_ROOM) * WIDTH]
         self.count: i64 = 0
         self.buffer: Final = buffer
-        self.unfamiliar = False
+        self.unchecked_names = False
         # created on first use: most messages have none, and there are many messages
         self._buffers: list[Buffer] | None = None
         self._notes: list[Note] | None = None
@@ -310,7 +310,7 @@ class Tape:
         self._buffers = other._buffers
         self._notes = other._notes
         self._faults = other._faults
-        self.unfamiliar = other.unfamiliar
+        self.unchecked_names = other.unchecked_names
 
     def paste(self, nodes: vec[i64], position: i64) -> i64:
         """Write a subtree that was written before; returns its index.

@@ -108,7 +108,7 @@ class Builder:
         self.tape.close(root, len(self.data))
         tape = Tape(Buffer(bytes(self.data)))
         tape.take(self.tape)
-        tape.unfamiliar = True  # nobody has looked at the names
+        tape.unchecked_names = True  # nobody has looked at the names
         return tape
 
 

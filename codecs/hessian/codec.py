@@ -7,13 +7,13 @@ from mypy_extensions import i64
 
 from wirelens.codecs.codec import Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.hessian import dialects as d
-from wirelens.codecs.hessian.envelopes import Messages
+from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.decoding import Messages
+from wirelens.codecs.hessian.encoding import encode_message
+from wirelens.codecs.hessian.evidence import evidence, same_meaning
 from wirelens.codecs.hessian.gadgets import class_notes
 from wirelens.codecs.hessian.java import annotate
-from wirelens.codecs.hessian.message_encoder import encode_message
-from wirelens.codecs.hessian.probe import evidence, same_meaning
-from wirelens.codecs.hessian.summary import body_of, message_line
+from wirelens.codecs.hessian.reading import body_of, message_line
 from wirelens.codecs.hessian.throwable import stack_trace
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Buffer, Tape

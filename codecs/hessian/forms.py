@@ -48,7 +48,7 @@ from librt.strings import read_i16_be, read_i32_be
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.hessian import dialects as d
+from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.node import HINTS, Json, Node, hint, utf16_text
 from wirelens.codecs.notation import Writer, loads
 

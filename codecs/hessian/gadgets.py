@@ -252,7 +252,7 @@ def class_notes(tape: Tape) -> None:
     BigDecimals and BigIntegers whose sender lost the number the first is noted, at its own offset. Looks at
     each node once, and at none where decoding met only names of which there is nothing to say.
     """
-    if not tape.unfamiliar:
+    if not tape.unchecked_names:
         return
     size: i64 = tape.size()
     index: i64 = 0

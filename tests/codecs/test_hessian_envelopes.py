@@ -10,9 +10,9 @@ from librt.strings import BytesWriter
 from wirelens import codecs
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.hessian import dialects as d
-from wirelens.codecs.hessian.decoder import TO_END, TO_MARK, Tables, Values
-from wirelens.codecs.hessian.encoder import Encoder
+from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.value_decoding import TO_END, TO_MARK, Tables, Values
+from wirelens.codecs.hessian.value_encoding import Encoder
 from wirelens.codecs.node import root_of
 from wirelens.codecs.tape import Buffer, Tape
 

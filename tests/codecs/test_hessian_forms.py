@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from wirelens import codecs
 from wirelens.codecs import tape as t
-from wirelens.codecs.hessian import decoder
+from wirelens.codecs.hessian import value_decoding as decoder
 
 V1, DRAFT, FINAL = "hessian1", "hessian2-draft", "hessian2"
 

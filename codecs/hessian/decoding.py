@@ -25,9 +25,9 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian import forms
-from wirelens.codecs.hessian.decoder import (
+from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.value_decoding import (
     OPENERS,
     TO_END,
     TO_MARK,

@@ -16,9 +16,9 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.background import OTHER, PROVED, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.hessian import dialects as d
-from wirelens.codecs.hessian.decoder import TO_END, Tables, Values
-from wirelens.codecs.hessian.envelopes import VALUES, Messages
+from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.decoding import VALUES, Messages
+from wirelens.codecs.hessian.value_decoding import TO_END, Tables, Values
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import count
 
@@ -532,7 +532,7 @@ class _Weighing:
 
 
 def evidence(dialect: i64, data: bytes, other: bytes = b"") -> Evidence:
-    """See Codec.probe; `dialect` is one of dialects.py."""
+    """See Codec.probe; `dialect` is one of vocabulary.py."""
     if not data:
         return NO_EVIDENCE
     found = _look(dialect, data, FIRST_LOOK)

@@ -12,8 +12,8 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.hessian import dialects as d
 from wirelens.codecs.hessian import forms
+from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.well_known_classes import (
     Definition,
     find_definition,
@@ -1027,7 +1027,7 @@ class Values:
         content = tape.number(node + 1)
         end = self.cursor.pos
         if content < 0 or not harmless(self.data, content, end):
-            tape.unfamiliar = True
+            tape.unchecked_names = True
         flags: i64 = 0
         if not self.usual:
             flags = forms.TYPE
@@ -1352,7 +1352,7 @@ class Values:
         name_end = tape.end(node + 1)
         if name < 0 or not harmless(data, name, name_end):
             if name < 0 or fields != 1 or not names_number(data, name, name_end):
-                tape.unfamiliar = True
+                tape.unchecked_names = True
         elif about == 0 and plain and before == 0 and action != d.CLASS_2006 and tape.head(node + 1) & SIMPLE:
             learn_definition(tape, node, data)
         if self._find_class(node, name, pos, about) >= 0 or self.wide_seen:

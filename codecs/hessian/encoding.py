@@ -1,15 +1,15 @@
 """Writing Hessian's calls, replies, faults, messages, packets and envelopes from the notation's JSON.
 
-See envelopes.py for their layouts and for what `$wire` can say of them.
+See decoding.py for their layouts and for what `$wire` can say of them.
 """
 
 from typing import Final
 
 from librt.strings import BytesWriter
 
-from wirelens.codecs.hessian import dialects as d
-from wirelens.codecs.hessian.encoder import Encoder
-from wirelens.codecs.hessian.envelopes import DEFLATION, deflate, inflate
+from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.decoding import DEFLATION, deflate, inflate
+from wirelens.codecs.hessian.value_encoding import Encoder
 from wirelens.codecs.json_input import array_of, hex_bytes, object_of, only
 from wirelens.codecs.node import Json
 from wirelens.codecs.notation import EncodeError
