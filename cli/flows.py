@@ -212,7 +212,7 @@ class Row:
         return CELL_END.join(cells).encode()
 
     def as_json(self, file: str) -> Json:
-        from wirelens.codecs.notation import time_text
+        from wirelens.codecs.numbers import time_text
 
         flow = self.flow
         sides: list[Json] = []

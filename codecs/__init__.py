@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from wirelens.codecs.decoder import Decoder, decode
     from wirelens.codecs.detection import Candidate, Detection, detect
     from wirelens.codecs.encoder import encode
-    from wirelens.codecs.errors import UnknownProtocolError, WirelensError
+    from wirelens.codecs.errors import EncodeError, UnknownProtocolError, WirelensError
+    from wirelens.codecs.json_text import JsonTextError, dumps, loads
     from wirelens.codecs.node import Json, Node
-    from wirelens.codecs.notation import EncodeError, JsonTextError, dumps, loads
     from wirelens.codecs.record import Record
 
 __all__ = [
@@ -47,9 +47,9 @@ _HOMES: Final[dict[str, str]] = {
     "DecodeError": "cursor",
     "Decoder": "decoder",
     "Detection": "detection",
-    "EncodeError": "notation",
+    "EncodeError": "errors",
     "Json": "node",
-    "JsonTextError": "notation",
+    "JsonTextError": "json_text",
     "Node": "node",
     "Note": "codes",
     "Record": "record",
@@ -57,9 +57,9 @@ _HOMES: Final[dict[str, str]] = {
     "WirelensError": "errors",
     "decode": "decoder",
     "detect": "detection",
-    "dumps": "notation",
+    "dumps": "json_text",
     "encode": "encoder",
-    "loads": "notation",
+    "loads": "json_text",
 }
 
 

@@ -28,7 +28,8 @@ from wirelens.codecs.hessian.value_decoding import Tables, Values
 from wirelens.codecs.hessian.value_encoding import Encoder
 from wirelens.codecs.json_input import array_of, hex_bytes, number_of, object_of, only, text_bytes
 from wirelens.codecs.node import Json, Node, field, hint
-from wirelens.codecs.notation import EncodeError, JsonTextError, dumps, loads
+from wirelens.codecs.errors import EncodeError
+from wirelens.codecs.json_text import JsonTextError, dumps, loads
 from wirelens.codecs.payload import DATA, DIALECT, ERROR, PARTIAL
 from wirelens.codecs.tape import Buffer, Fault, Tape
 from wirelens.codecs.words import count

@@ -30,7 +30,7 @@ from wirelens.codecs.hessian.value_decoding import Tables, Values
 from wirelens.codecs.hessian.value_encoding import Encoder
 from wirelens.codecs.json_input import array_of, hex_bytes, number_of, object_of, only
 from wirelens.codecs.node import Json, Node, field, hint
-from wirelens.codecs.notation import EncodeError
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.payload import DATA, DIALECT, ERROR, EXTRA, JSON, PARTIAL
 from wirelens.codecs.tape import Buffer, Fault, Mark, Tape
 from wirelens.codecs.words import count

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from librt.strings import BytesWriter
 
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.node import Json
-from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.record import Record
 from wirelens.codecs.record_encoding import encode_message, encode_record
 

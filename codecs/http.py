@@ -37,7 +37,7 @@ from wirelens.codecs.hessian.gadgets import class_notes
 from wirelens.codecs.hessian.reading import message_line
 from wirelens.codecs.json_input import array_of, hex_bytes, object_of, only, text_bytes
 from wirelens.codecs.node import Json, Node, field, hint
-from wirelens.codecs.notation import EncodeError
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.payload import DATA, DIALECT, ERROR, PARTIAL
 from wirelens.codecs.tape import Buffer, Fault, Tape
 from wirelens.codecs.words import count

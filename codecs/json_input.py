@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.node import Json
-from wirelens.codecs.notation import EncodeError
 
 # The words for floats that are no numbers.
 NOT_FINITE: Final[dict[str, float]] = {

@@ -27,9 +27,9 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.background import MEETS, OTHER, prices, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_input import Path, array_of, hex_bytes, number_of, object_of, only
 from wirelens.codecs.node import Json, Node, field, hint
-from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.tape import Buffer, Fault, Tape
 from wirelens.codecs.words import count
 

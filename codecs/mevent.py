@@ -25,9 +25,9 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.background import CHANGE, OTHER, prices, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_input import Path, array_of, hex_bytes, number_of, object_of, only, text_bytes
 from wirelens.codecs.node import Json, Node, field, root_of
-from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import count
 

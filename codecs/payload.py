@@ -10,7 +10,8 @@ from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.members import Members
 from wirelens.codecs.hessian.reading import cut, value_words
 from wirelens.codecs.node import Json, Node, field
-from wirelens.codecs.notation import EncodeError, JsonTextError, dumps, loads
+from wirelens.codecs.errors import EncodeError
+from wirelens.codecs.json_text import JsonTextError, dumps, loads
 from wirelens.codecs.tape import Tape
 
 DIALECTS: Final[dict[int, str]] = {dialect: d.NAMES[dialect] for dialect in (d.V1, d.DRAFT, d.FINAL)}

@@ -9,20 +9,11 @@ from wirelens.codecs import registry
 from wirelens.codecs.codec import Codec
 from wirelens.codecs.codes import CODES, Note
 from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.errors import EncodeError
+from wirelens.codecs.json_text import loads, quoted
 from wirelens.codecs.node import Json, Node
-from wirelens.codecs.notation import (
-    LAST_MICROSECOND,
-    EncodeError,
-    Writer,
-    end_writing,
-    fault_json,
-    loads,
-    quoted,
-    start_writing,
-    write_int,
-    write_seconds,
-    write_time,
-)
+from wirelens.codecs.notation import Writer, end_writing, fault_json, start_writing
+from wirelens.codecs.numbers import LAST_MICROSECOND, write_int, write_seconds, write_time
 from wirelens.codecs.record_encoding import encode_record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape

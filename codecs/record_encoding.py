@@ -3,8 +3,8 @@
 from librt.strings import BytesWriter
 
 from wirelens.codecs import registry
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.node import Json
-from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.registry import UNKNOWN
 
 

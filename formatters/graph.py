@@ -11,7 +11,7 @@ from typing import Final
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import Node
-from wirelens.codecs.notation import date_text
+from wirelens.codecs.numbers import date_text
 from wirelens.codecs.record import Record
 from wirelens.codecs.tape import Tape
 

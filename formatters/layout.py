@@ -253,7 +253,7 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
     if kind in (t.BOOL, t.BOOLEAN):
         return [(WORD, "true" if node.number else "false")]
     if kind == t.DATE:
-        from wirelens.codecs.notation import FIRST_MILLISECOND, LAST_MILLISECOND, date_text
+        from wirelens.codecs.numbers import FIRST_MILLISECOND, LAST_MILLISECOND, date_text
 
         number = node.number
         known = FIRST_MILLISECOND <= number <= LAST_MILLISECOND
@@ -263,7 +263,7 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
         shown = None if render is None else render(node)
         if isinstance(shown, str):
             return text_segments(shown, room, layout, WORD)
-        from wirelens.codecs.notation import dumps
+        from wirelens.codecs.json_text import dumps
 
         return [(NUMBER, layout.cut(dumps(shown), room))]
     value = node.value
@@ -286,6 +286,6 @@ def wire_segments(node: Node) -> Line:
     """The wire form of a node that has an unusual one."""
     if node.form == 0:
         return []
-    from wirelens.codecs.notation import dumps
+    from wirelens.codecs.json_text import dumps
 
     return [(DIM, f"  wire {clean(dumps(node.wire))}")]

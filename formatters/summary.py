@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wirelens.codecs.notation import time_text
+from wirelens.codecs.numbers import time_text
 from wirelens.formatters import layout as lay
 from wirelens.formatters.layout import Layout, clean
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.json_text import dumps
 from wirelens.codecs.node import Node, root_of
-from wirelens.codecs.notation import dumps
 from wirelens.formatters import layout as lay
 from wirelens.formatters.layout import Layout, clean, count
 

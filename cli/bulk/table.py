@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from wirelens.cli.bulk.chunks import FILE_SHIFT, NUMBER_MASK
 from wirelens.cli.bulk.files import Folder
 from wirelens.cli.bulk.rows import Columns, Texts
-from wirelens.codecs.notation import time_text
+from wirelens.codecs.numbers import time_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,6 +10,7 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.background import OTHER, proved
 from wirelens.codecs.codec import Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.esnp.body import FRAME_FLAG, LINE_FLAG, Body
 from wirelens.codecs.esnp.encoding import Encoder
 from wirelens.codecs.esnp.evidence import evidence, size_fits
@@ -44,7 +45,6 @@ from wirelens.codecs.esnp.vocabulary import (
     VERSION,
 )
 from wirelens.codecs.node import Json, Node, field
-from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.tape import Tape
 from wirelens.codecs.words import count
 

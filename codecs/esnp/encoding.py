@@ -4,6 +4,7 @@ from typing import Final
 
 from librt.strings import BytesWriter, write_f32_be, write_f64_be, write_i64_be
 
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.esnp.vocabulary import (
     ADDRESS,
     ADDRESSES,
@@ -18,7 +19,6 @@ from wirelens.codecs.esnp.vocabulary import (
 )
 from wirelens.codecs.json_input import NOT_FINITE, Path, hex_bytes, number_of, text_bytes, wrong
 from wirelens.codecs.node import Json
-from wirelens.codecs.notation import EncodeError
 
 SINGLE_MAX: Final = float.fromhex("0x1.ffffffp127")  # what rounds to more is infinite as a single
 

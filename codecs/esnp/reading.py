@@ -4,7 +4,7 @@ from typing import Final
 
 from wirelens.codecs.esnp.vocabulary import ADDRESS, FLAG, MESSAGE_ID, SEQ_NO
 from wirelens.codecs.node import Node
-from wirelens.codecs.notation import date_text
+from wirelens.codecs.numbers import date_text
 
 FIRST_ID_TIME: Final = 1_262_304_000_000_000_000  # 2010, in nanoseconds since 1970
 LAST_ID_TIME: Final = 4_102_444_800_000_000_000  # 2100

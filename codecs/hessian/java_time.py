@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from wirelens.codecs import tape as t
 from wirelens.codecs.hessian.members import Members, text_of
 from wirelens.codecs.node import Node
-from wirelens.codecs.notation import date_text
+from wirelens.codecs.numbers import date_text
 
 Reader: TypeAlias = Callable[[Members], str]
 

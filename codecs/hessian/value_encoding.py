@@ -18,7 +18,8 @@ from wirelens.codecs.hessian.forms import CHUNK_BYTES, CHUNK_UNITS, usual_binary
 from wirelens.codecs.hessian.value_decoding import short_double
 from wirelens.codecs.json_input import NOT_FINITE, hex_bytes
 from wirelens.codecs.node import Json
-from wirelens.codecs.notation import DATE_LENGTH, EPOCH, NO_DATE, EncodeError, read_date
+from wirelens.codecs.errors import EncodeError
+from wirelens.codecs.numbers import DATE_LENGTH, EPOCH, NO_DATE, read_date
 
 _SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
 _HIGH_SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDBFF)}]")

@@ -16,8 +16,8 @@ from wirelens.codecs import registry
 from wirelens.codecs.captures import Flow, Piece
 from wirelens.codecs.codec import Exchange
 from wirelens.codecs.conversations import Conversations
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.node import Node
-from wirelens.codecs.notation import EncodeError
 
 VECTORS = {
     vector["name"].partition("/")[2]: vector

@@ -12,7 +12,7 @@ from wirelens.codecs import conversations as module
 from wirelens.codecs.captures import Flow, Piece, Reader
 from wirelens.codecs.codes import Note
 from wirelens.codecs.conversations import Conversations, Message
-from wirelens.codecs.notation import time_text
+from wirelens.codecs.numbers import time_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,10 @@ from librt.strings import BytesWriter
 from wirelens import codecs
 from wirelens.codecs import hdf
 from wirelens.codecs.codes import Note
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_input import Path
 from wirelens.codecs.node import Json, root_of
-from wirelens.codecs.notation import EncodeError, tree_json
+from wirelens.codecs.notation import tree_json
 from wirelens.codecs.tape import STRUCT, Buffer, Tape, head
 
 

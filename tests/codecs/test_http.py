@@ -19,8 +19,8 @@ from wirelens.codecs import http as module
 from wirelens.codecs import registry
 from wirelens.codecs.captures import Flow, Piece, Reader
 from wirelens.codecs.conversations import Conversations
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.node import Node
-from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.record import Record
 
 CALL = b"c\x02\0m\0\x03addI\0\0\0\1I\0\0\0\2z"  # 1.0 behind c 02 00

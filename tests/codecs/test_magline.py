@@ -13,9 +13,9 @@ from wirelens import codecs
 from wirelens.cli.main import group
 from wirelens.codecs import registry
 from wirelens.codecs.codec import Exchange
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.magline import COMMANDS, OLD_COMMANDS
 from wirelens.codecs.node import Node
-from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.record import Record
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"

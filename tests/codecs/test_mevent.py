@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from wirelens import codecs
 from wirelens.cli.main import group
 from wirelens.codecs.codec import Exchange
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.mevent import CODECS, LONGEST_HEAD, code_meaning, code_name
 from wirelens.codecs.node import Node
-from wirelens.codecs.notation import EncodeError
 from wirelens.codecs.record import Record
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"

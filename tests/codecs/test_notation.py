@@ -11,18 +11,11 @@ from hypothesis import strategies as st
 from librt.strings import BytesWriter
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.errors import EncodeError
+from wirelens.codecs.json_text import JsonTextError, dumps, loads
 from wirelens.codecs.node import Json, Node, field, hint
-from wirelens.codecs.notation import (
-    EncodeError,
-    JsonTextError,
-    date_text,
-    dumps,
-    eight_digits,
-    loads,
-    time_text,
-    tree_json,
-    write_int,
-)
+from wirelens.codecs.notation import tree_json
+from wirelens.codecs.numbers import date_text, eight_digits, time_text, write_int
 from wirelens.codecs.record import Origin, Place
 from wirelens.codecs.tape import Buffer, Fault, Tape
 
@@ -106,7 +99,7 @@ def test_a_name_that_comes_twice_is_refused(text: str, column: int) -> None:
     with pytest.raises(JsonTextError) as caught:
         loads(text)
     assert (caught.value.line, caught.value.column) == (1, column)
-    assert caught.value.text == 'the name "a" comes twice in one object'
+    assert caught.value.text == 'the name "a" occurs twice in one object'
 
 
 def test_numbers_of_many_digits_are_refused_without_raising_anything_else() -> None:

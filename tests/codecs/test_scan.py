@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from librt.strings import BytesWriter
 
 from wirelens import codecs
-from wirelens.codecs.notation import (
+from wirelens.codecs.numbers import (
     FIRST_MILLISECOND,
     LAST_MILLISECOND,
     NO_DATE,

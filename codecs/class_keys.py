@@ -1,0 +1,94 @@
+"""How the notation writes objects of a Hessian class, kept from one message to the next.
+
+A stream repeats the same class definitions in each message. They are looked up by their bytes, here for
+writing JSON and in hessian/well_known_classes.py for decoding.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64, mypyc_attr
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.json_text import quoted
+from wirelens.codecs.node import Node, utf8, utf16_text
+from wirelens.codecs.scan import SLOTS, slot_of, starts_with
+from wirelens.codecs.tape import Buffer, Tape
+
+_LONGEST_DEFINITION: Final = 1 << 13  # bytes of a class definition that is kept for other messages
+
+
+@mypyc_attr(acyclic=True)
+class ClassKeys:
+    """How objects of one class start, up to the class's name, and the text before each field's value.
+
+    `definition`: the bytes that define the class; empty if they may define another in another message.
+    """
+
+    def __init__(self, definition: bytes, name: bytes, keys: list[bytes], pairs: bool) -> None:
+        self.definition: Final = definition
+        self.name: Final = name
+        self.keys: Final = keys
+        self.pairs: Final = pairs
+
+
+NO_CLASS: Final = ClassKeys(b"", b"", [], False)
+_known: Final[list[ClassKeys]] = [NO_CLASS] * SLOTS
+
+
+def decoded_text(content: bytes, kind: i64) -> str | None:
+    """The text of a string's content, by its kind; None where it is malformed."""
+    return utf8(content) if kind == t.STRING else utf16_text(content)
+
+
+def known_keys(tape: Tape, index: i64, buffer: Buffer) -> ClassKeys | None:
+    """What `read_keys` gave for a class with the same definition, if it is kept."""
+    start = tape.start(index)
+    size = tape.end(index) - start
+    keys = _known[slot_of(buffer.data, start, size)]
+    if size and len(keys.definition) == size and starts_with(buffer.data, start, keys.definition):
+        return keys
+    return None
+
+
+def read_keys(tape: Tape, index: i64, buffer: Buffer) -> ClassKeys:
+    """How objects of the class at `index` are written; kept if its definition means the same elsewhere."""
+    name = b'""'
+    texts: list[bytes] = []
+    plain = True
+    first = True
+    simple = True  # the length of other texts depends on the stream
+    end = tape.next(index)
+    i = index + 1
+    while i < end:
+        kind = tape.kind(i)
+        if kind == t.TEXT or kind == t.STRING or kind == t.STRING16:
+            simple = simple and tape.head(i) & t.SIMPLE != 0
+            content = Node(tape, i, buffer).content
+            text = decoded_text(content, t.STRING if kind == t.TEXT else kind)
+            if text is None:
+                as_json = b'{"$raw": "' + content.hex().encode() + b'"}'
+                plain = plain and first
+            else:
+                as_json = quoted(text)
+                if not first and text.startswith("$"):
+                    plain = False
+            if first:
+                name = as_json
+                first = False
+            else:
+                texts.append(as_json)
+        i = tape.next(i)
+    if len(set(texts)) != len(texts):
+        plain = False
+    start = tape.start(index)
+    definition = b""
+    if simple and tape.end(index) - start <= _LONGEST_DEFINITION:
+        definition = buffer.data[start : tape.end(index)]
+    name = b'{"$class": ' + name
+    if plain:
+        keys = ClassKeys(definition, name, [b", " + text + b": " for text in texts], False)
+    else:
+        keys = ClassKeys(definition, name, [text + b", " for text in texts], True)
+    if definition:
+        _known[slot_of(buffer.data, start, len(definition))] = keys
+    return keys

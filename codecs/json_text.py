@@ -1,0 +1,222 @@
+"""JSON text to Python objects and back, of any nesting, with the place of every mistake.
+
+The standard library's parser does the work; where its recursion ends, or it does not know a place, a slower
+one with an explicit stack takes over.
+"""
+
+import json
+import re
+from json.encoder import encode_basestring
+from typing import Final
+
+from wirelens.codecs.errors import WirelensError
+from wirelens.codecs.node import Json
+
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+class JsonTextError(WirelensError):
+    """Text that is not JSON: what was expected, and where (line and column from 1, offset from 0)."""
+
+    def __init__(self, text: str, line: int, column: int, offset: int) -> None:
+        super().__init__(text, line, column, offset)
+        self.text = text
+        self.line = line
+        self.column = column
+        self.offset = offset
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: {self.text}"
+
+    def __reduce__(self) -> tuple[type["JsonTextError"], tuple[str, int, int, int]]:
+        return (JsonTextError, (self.text, self.line, self.column, self.offset))
+
+
+def quoted(text: str) -> bytes:
+    """A JSON string, in UTF-8; a lone surrogate as its escape."""
+    return _escape_surrogates(encode_basestring(text)).encode()
+
+
+def _escape_surrogates(text: str) -> str:
+    if text.isascii() or _SURROGATE.search(text) is None:
+        return text
+    return _SURROGATE.sub(_surrogate_escape, text)
+
+
+def _surrogate_escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+def dumps(value: Json) -> str:
+    """JSON text on one line, of any nesting; lone surrogates as escapes."""
+    try:
+        return _escape_surrogates(_ENCODER.encode(value))
+    except RecursionError:
+        return _deep_dumps(value)
+
+
+def _deep_dumps(value: Json) -> str:
+    parts: list[str] = []
+    # each entry is text to write, or a value to take apart
+    work: list[tuple[bool, Json]] = [(False, value)]
+    while work:
+        done, item = work.pop()
+        if done and isinstance(item, str):
+            parts.append(item)
+        elif isinstance(item, dict):
+            opened = "{"
+            entries: list[tuple[bool, Json]] = []
+            for key, member in item.items():
+                entries.append((True, opened + dumps(key) + ": "))
+                entries.append((False, member))
+                opened = ", "
+            entries.append((True, "}" if item else "{}"))
+            work.extend(reversed(entries))
+        elif isinstance(item, list):
+            opened = "["
+            entries = []
+            for member in item:
+                entries.append((True, opened))
+                entries.append((False, member))
+                opened = ", "
+            entries.append((True, "]" if item else "[]"))
+            work.extend(reversed(entries))
+        else:
+            parts.append(_escape_surrogates(_ENCODER.encode(item)))
+    return "".join(parts)
+
+
+def loads(text: str) -> Json:
+    """The Python objects of one JSON text, of any nesting. Raises JsonTextError.
+
+    A name that occurs twice in one object is refused: one of its values would be lost.
+    """
+    try:
+        value: Json = _WHOLE.decode(text)
+        return value
+    except json.JSONDecodeError as error:
+        raise JsonTextError(_json_sentence(error.msg), error.lineno, error.colno, error.pos) from None
+    except (RecursionError, _TwiceError, ValueError):
+        # nested deeply; or a name twice, NaN, a number too large: the slower parser finds the place
+        value, place = _deep_loads(text, 0)
+        rest = _skip_space(text, place)
+        if rest < len(text):
+            raise _json_error(text, rest, "expected the end of the text") from None
+        return value
+
+
+class _TwiceError(Exception):
+    """A name occurs twice in one object; the slower parser finds the place."""
+
+
+def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(members)
+    if len(found) != len(members):
+        raise _TwiceError
+    return found
+
+
+def _json_sentence(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def _no_constant(word: str) -> Json:
+    raise ValueError(f'{word} is not a JSON number; the notation has {{"$double": "NaN"}} and the like')
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number - number != 0.0:
+        raise ValueError(f'{digits} is too large for a double; the notation has {{"$double": "Infinity"}}')
+    return number
+
+
+def _json_error(text: str, at: int, message: str) -> JsonTextError:
+    line = text.count("\n", 0, at) + 1
+    return JsonTextError(message, line, at - text.rfind("\n", 0, at), at)
+
+
+def _skip_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return at if match is None else match.end()
+
+
+_WHOLE: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
+_SCALARS: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+
+
+def _deep_loads(text: str, at: int) -> tuple[Json, int]:
+    """Parse one value without recursion, however deep its nesting."""
+    stack: list[Json] = []
+    keys: list[str | None] = []
+    while True:
+        at = _skip_space(text, at)
+        opening = text[at : at + 1]
+        value: Json
+        if opening == "{":
+            after = _skip_space(text, at + 1)
+            if text[after : after + 1] != "}":
+                key, at = _deep_key(text, after)
+                stack.append({})
+                keys.append(key)
+                continue
+            value, at = {}, after + 1
+        elif opening == "[":
+            after = _skip_space(text, at + 1)
+            if text[after : after + 1] != "]":
+                stack.append([])
+                keys.append(None)
+                at = after
+                continue
+            value, at = [], after + 1
+        else:
+            value, at = _scalar(text, at)
+        while stack:
+            into = stack[-1]
+            key_now = keys[-1]
+            closing = "]"
+            if isinstance(into, dict) and key_now is not None:
+                into[key_now] = value
+                closing = "}"
+            elif isinstance(into, list):
+                into.append(value)
+            at = _skip_space(text, at)
+            mark = text[at : at + 1]
+            if mark == ",":
+                at = _skip_space(text, at + 1)
+                if isinstance(into, dict):
+                    place = at
+                    key, at = _deep_key(text, at)
+                    if key in into:
+                        raise _json_error(text, place, f"the name {dumps(key)} occurs twice in one object")
+                    keys[-1] = key
+                break
+            if mark != closing:
+                raise _json_error(text, at, f"expected ',' or '{closing}'")
+            at += 1
+            value = stack.pop()
+            keys.pop()
+        else:
+            return value, at
+
+
+def _deep_key(text: str, at: int) -> tuple[str, int]:
+    if text[at : at + 1] != '"':
+        raise _json_error(text, at, "expected a property name in double quotes")
+    key, at = _scalar(text, at)
+    at = _skip_space(text, at)
+    if text[at : at + 1] != ":":
+        raise _json_error(text, at, "expected ':'")
+    return str(key), at + 1
+
+
+def _scalar(text: str, at: int) -> tuple[Json, int]:
+    try:
+        value, end = _SCALARS.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        raise _json_error(text, error.pos, _json_sentence(error.msg)) from None
+    except ValueError as error:
+        raise _json_error(text, at, str(error)) from None
+    return value, int(end)

@@ -1,0 +1,221 @@
+"""Numbers and times as the notation's text: integers, doubles, dates, seconds.
+
+Written eight digits at a time, which makes no object for a number. Times are in UTC.
+"""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from librt.strings import BytesWriter, read_f64_le, write_i64_le
+from mypy_extensions import i64
+
+PLAIN_NAN: Final = 0x7FF8000000000000  # the NaN that carries no `$wire`, of doubles and of singles
+PLAIN_SINGLE_NAN: Final = 0x7FC00000
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+DAY: Final = 86_400_000  # milliseconds
+MARCH_DAYS: Final = 719468  # from the first of March of the year 0 to 1970
+DATE_LENGTH: Final = 24  # bytes of the text that `write_date` writes
+NO_DATE: Final = -1 << 62
+_DATE_SIGNS: Final = b"0000-00-00T00:00:00.000Z"
+FIRST_MILLISECOND: Final = -62135596800000  # 0001-01-01T00:00:00.000Z
+LAST_MILLISECOND: Final = 253402300799999  # 9999-12-31T23:59:59.999Z
+LAST_MICROSECOND: Final = LAST_MILLISECOND * 1000 + 999
+
+# Powers of two for the doubles from 2^-10 to 2^39, by their exponent on the wire, less the least.
+_LEAST_EXPONENT: Final = 1013
+_POWERS: Final[list[float]] = [2.0 ** (exponent - 1075) for exponent in range(_LEAST_EXPONENT, 1062)]
+
+_LEAST: Final = -1 << 63
+_EXACT: Final = 10**15  # integers below it have a double for each of their thousandths and millionths
+_PLAIN: Final[list[bytes]] = [b"%d" % number for number in range(1000)]
+_TWO: Final[list[bytes]] = [b"%02d" % number for number in range(100)]
+_PADDED: Final[list[bytes]] = [b"%03d" % number for number in range(1000)]
+
+
+def write_int(out: BytesWriter, number: i64) -> None:
+    """Write a decimal integer."""
+    if number < 0:
+        if number == _LEAST:
+            out.write(b"-9223372036854775808")
+            return
+        out.append(0x2D)
+        number = -number
+    if number < 1000:
+        out.write(_PLAIN[number])
+    elif number < 1_000_000:
+        out.write(_PLAIN[number // 1000])
+        out.write(_PADDED[number % 1000])
+    elif number < 100_000_000:
+        out.write(_PLAIN[number // 1_000_000])
+        rest = number % 1_000_000
+        out.write(_PADDED[rest // 1000])
+        out.write(_PADDED[rest % 1000])
+    else:
+        write_int(out, number // 100_000_000)
+        write_i64_le(out, eight_digits(number % 100_000_000))
+
+
+def eight_digits(number: i64) -> i64:
+    """The eight decimal digits of a number below 10^8, in ASCII, the first in the lowest byte.
+
+    Halved three times: into fours, twos and single digits, all parts at once, by fixed-point multiplication.
+    """
+    fours = number // 10000 | number % 10000 << 32
+    tops = fours * 10486 >> 20 & 0x7F_0000007F  # hundreds of each
+    twos = tops | (fours - tops * 100) << 16
+    tens = twos * 103 >> 10 & 0x000F_000F_000F_000F
+    return (tens | (twos - tens * 10) << 8) + 0x3030_3030_3030_3030
+
+
+def write_date(out: BytesWriter, milliseconds: i64) -> None:
+    """Write the ISO 8601 text of `date_text`."""
+    days = milliseconds // DAY
+    rest = milliseconds % DAY
+    # years from March on, in cycles of 400 years: the leap day comes last
+    days += MARCH_DAYS
+    cycle = days // 146097
+    day = days % 146097
+    year = (day - day // 1460 + day // 36524 - day // 146096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    month = (5 * day + 2) // 153
+    day -= (153 * month + 2) // 5
+    year += 400 * cycle
+    if month < 10:
+        month += 3
+    else:
+        month -= 9
+        year += 1
+    date = eight_digits((year * 100 + month) * 100 + day + 1)
+    time = eight_digits((rest // 3_600_000 * 100 + rest // 60_000 % 60) * 10000 + rest // 1000 % 60 * 100)
+    thousandths = eight_digits(rest % 1000)
+    # yyyy-mm-, ddThh:mm, :ss.fffZ
+    write_i64_le(out, date & 0xFFFF_FFFF | (date >> 32 & 0xFFFF) << 40 | 0x2D00_002D_0000_0000)
+    write_i64_le(out, date >> 48 | (time & 0xFFFF) << 24 | (time >> 16 & 0xFFFF) << 48 | 0x3A00_0054_0000)
+    write_i64_le(out, (time >> 32 & 0xFFFF) << 8 | thousandths >> 40 << 32 | 0x5A00_0000_2E00_003A)
+
+
+def read_date(text: bytes) -> i64:
+    """The milliseconds of a text that `write_date` writes, NO_DATE for any other of DATE_LENGTH bytes."""
+    for at in range(DATE_LENGTH):
+        byte: i64 = text[at]
+        sign: i64 = _DATE_SIGNS[at]
+        if byte != sign and (sign != 0x30 or byte < 0x30 or byte > 0x39):
+            return NO_DATE
+    year = _two(text, 0) * 100 + _two(text, 2)
+    month = _two(text, 5)
+    day = _two(text, 8)
+    hour = _two(text, 11)
+    minute = _two(text, 14)
+    second = _two(text, 17)
+    if year < 1 or month < 1 or month > 12 or day < 1 or hour > 23 or minute > 59 or second > 59:
+        return NO_DATE
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    last: i64 = 31
+    if month == 2:
+        last = 29 if leap else 28
+    elif month == 4 or month == 6 or month == 9 or month == 11:
+        last = 30
+    if day > last:
+        return NO_DATE
+    if month > 2:
+        month -= 3
+    else:
+        month += 9
+        year -= 1
+    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - MARCH_DAYS
+    seconds = hour * 3600 + minute * 60 + second
+    return days * DAY + seconds * 1000 + (text[20] - 48) * 100 + _two(text, 21)
+
+
+def _two(text: bytes, at: i64) -> i64:
+    """The number of two digits."""
+    tens: i64 = text[at]
+    ones: i64 = text[at + 1]
+    return tens * 10 + ones - 528
+
+
+def write_double(out: BytesWriter, bits: i64) -> None:
+    """Write the shortest decimal that reads back as a finite double, as Python's repr does."""
+    if bits == 0:
+        out.write(b"0.0")
+        return
+    exponent = bits >> 52 & 0x7FF
+    if _LEAST_EXPONENT <= exponent < _LEAST_EXPONENT + len(_POWERS):
+        value = float(bits & 0xFFFFFFFFFFFFF | 0x10000000000000) * _POWERS[exponent - _LEAST_EXPONENT]
+        # no other decimal of at most 15 digits is the same double
+        thousandths = i64(value * 1000.0 + 0.5)
+        if float(thousandths) / 1000.0 == value:
+            if bits < 0:
+                out.append(0x2D)
+            write_int(out, thousandths // 1000)
+            out.append(0x2E)
+            _write_fraction(out, thousandths % 1000)
+            return
+    scratch = BytesWriter()
+    write_i64_le(scratch, bits)
+    out.write(repr(read_f64_le(scratch.getvalue(), 0)).encode())
+
+
+def fits32(number: i64) -> bool:
+    """Whether 32 signed bits hold a number."""
+    return -0x80000000 <= number <= 0x7FFFFFFF
+
+
+def not_finite(bits: i64) -> str | None:
+    """The notation's word for a double that is not finite; None for the others."""
+    if bits >> 52 & 0x7FF != 0x7FF:
+        return None
+    if bits & 0x000FFFFFFFFFFFFF:
+        return "NaN"
+    return "-Infinity" if bits < 0 else "Infinity"
+
+
+def write_time(out: BytesWriter, microseconds: i64) -> None:
+    """Write the ISO 8601 text, in UTC and to the microsecond, of microseconds since 1970 up to 9999."""
+    write_date(out, microseconds // 1000)
+    out.truncate(len(out) - 1)
+    out.write(_PADDED[microseconds % 1000])
+    out.append(0x5A)
+
+
+def time_text(microseconds: i64) -> str:
+    """The text of `write_time`; empty outside 1970 to 9999."""
+    if microseconds < 0 or microseconds > LAST_MICROSECOND:
+        return ""
+    out = BytesWriter()
+    write_time(out, microseconds)
+    return out.getvalue().decode()
+
+
+def write_seconds(out: BytesWriter, microseconds: i64) -> None:
+    """Write a number of microseconds from 0 on in seconds, as Python writes the double."""
+    rest = microseconds % 1_000_000
+    if (microseconds < 100 and rest) or microseconds >= _EXACT:
+        out.write(repr(int(microseconds) / 1_000_000).encode())
+        return
+    write_int(out, microseconds // 1_000_000)
+    out.append(0x2E)
+    if rest % 1000 == 0:
+        _write_fraction(out, rest // 1000)
+    else:
+        out.write(_PADDED[rest // 1000])
+        _write_fraction(out, rest % 1000)
+
+
+def _write_fraction(out: BytesWriter, thousandths: i64) -> None:
+    """Write the fraction without trailing zeros, but at least one digit."""
+    if thousandths % 100 == 0:
+        out.write(_PLAIN[thousandths // 100])
+    elif thousandths % 10 == 0:
+        out.write(_TWO[thousandths // 10])
+    else:
+        out.write(_PADDED[thousandths])
+
+
+def date_text(milliseconds: int) -> str:
+    """ISO 8601 in UTC of milliseconds since 1970. Raises OverflowError outside the years 1 to 9999."""
+    if not FIRST_MILLISECOND <= milliseconds <= LAST_MILLISECOND:
+        raise OverflowError(f"{milliseconds} milliseconds are outside the years 1 to 9999")
+    out = BytesWriter()
+    write_date(out, milliseconds)
+    return out.getvalue().decode()
