@@ -21,15 +21,15 @@ from wirelens.codecs import payload
 from wirelens.codecs import tape as t
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.gadgets import class_notes
 from wirelens.codecs.hessian.members import Members
 from wirelens.codecs.hessian.value_decoding import Tables, Values
 from wirelens.codecs.hessian.value_encoding import Encoder
 from wirelens.codecs.json_input import array_of, hex_bytes, number_of, object_of, only, text_bytes
-from wirelens.codecs.node import Json, Node, field, hint
-from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_text import JsonTextError, dumps, loads
+from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.payload import DATA, DIALECT, ERROR, PARTIAL
 from wirelens.codecs.tape import Buffer, Fault, Tape
 from wirelens.codecs.words import count

@@ -30,6 +30,7 @@ from wirelens.codecs import payload
 from wirelens.codecs import tape as t
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.decoding import Messages
 from wirelens.codecs.hessian.encoding import encode_message
@@ -37,7 +38,6 @@ from wirelens.codecs.hessian.gadgets import class_notes
 from wirelens.codecs.hessian.reading import message_line
 from wirelens.codecs.json_input import array_of, hex_bytes, object_of, only, text_bytes
 from wirelens.codecs.node import Json, Node, field, hint
-from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.payload import DATA, DIALECT, ERROR, PARTIAL
 from wirelens.codecs.tape import Buffer, Fault, Tape
 from wirelens.codecs.words import count

@@ -5,13 +5,13 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import java, throwable
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.members import Members
 from wirelens.codecs.hessian.reading import cut, value_words
-from wirelens.codecs.node import Json, Node, field
-from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_text import JsonTextError, dumps, loads
+from wirelens.codecs.node import Json, Node, field
 from wirelens.codecs.tape import Tape
 
 DIALECTS: Final[dict[int, str]] = {dialect: d.NAMES[dialect] for dialect in (d.V1, d.DRAFT, d.FINAL)}

@@ -7,12 +7,12 @@ from typing import Final
 
 from librt.strings import BytesWriter
 
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.decoding import DEFLATION, deflate, inflate
 from wirelens.codecs.hessian.value_encoding import Encoder
 from wirelens.codecs.json_input import array_of, hex_bytes, object_of, only
 from wirelens.codecs.node import Json
-from wirelens.codecs.errors import EncodeError
 
 MEMBERS: Final = ("values", "call", "reply", "fault", "message", "packets", "envelope")
 _ANY_MEMBER: Final = "a message with one of " + ", ".join(MEMBERS)

@@ -49,8 +49,8 @@ from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.hessian import vocabulary as d
-from wirelens.codecs.node import HINTS, Json, Node, hint, utf16_text
 from wirelens.codecs.json_text import loads
+from wirelens.codecs.node import HINTS, Json, Node, hint, utf16_text
 from wirelens.codecs.notation import Writer
 
 CHUNK_UNITS: Final = 0x8000  # of a string, in every dialect

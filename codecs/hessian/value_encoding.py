@@ -13,12 +13,12 @@ from typing import Final
 from librt.strings import BytesWriter, write_f64_be, write_i32_be, write_i64_be
 from mypy_extensions import i32, i64, mypyc_attr
 
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.forms import CHUNK_BYTES, CHUNK_UNITS, usual_binary, usual_string
 from wirelens.codecs.hessian.value_decoding import short_double
 from wirelens.codecs.json_input import NOT_FINITE, hex_bytes
 from wirelens.codecs.node import Json
-from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.numbers import DATE_LENGTH, EPOCH, NO_DATE, read_date
 
 _SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
