@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wirelens.cli.output import Output
     from wirelens.cli.packets import Capture
     from wirelens.cli.select import Selection
-    from wirelens.codecs import Record
+    from wirelens.codecs import Detection, Record
 
 FORMATS: Final = ("tree", "hex", "summary", "json", "jsonl", "dot", "mermaid")
 
@@ -125,19 +125,23 @@ class Run:
         from wirelens.codecs.decoder import Decoder
 
         decoder = Decoder(self.protocol)
-        told = not self.verbose or self.protocol is not None
+        report = self.verbose and self.protocol is None
         start = last = b""
         for chunk in item.chunks:
             start = start or chunk[:64]
-            if not told:
-                told = True
-                self.say_protocol(item.name, chunk)
             if item.live:
-                yield self.finish(item, decoder.feed(chunk))
-            else:  # one behind: what is known to be the end decodes better
-                yield self.finish(item, decoder.feed(last))
+                records = decoder.feed(chunk)
+            else:  # one chunk late: what is known to be the end decodes better
+                records = decoder.feed(last)
                 last = chunk
-        yield self.finish(item, decoder.close(last))
+            if report and decoder.detection is not None:
+                report = False
+                self.report_detection(item.name, decoder.detection)
+            yield self.finish(item, records)
+        records = decoder.close(last)
+        if report and decoder.detection is not None:
+            self.report_detection(item.name, decoder.detection)
+        yield self.finish(item, records)
         if not start:
             self.output.flush()
             click.echo(f"{item.name}: no bytes in it", err=True)
@@ -153,11 +157,11 @@ class Run:
                 err=True,
             )
 
-    def say_protocol(self, name: str, data: bytes) -> None:
+    def report_detection(self, name: str, detection: Detection) -> None:
         from wirelens.cli.detect import verdict
-        from wirelens.codecs.detection import detect
 
-        click.echo(f"{name}: {verdict(detect(data))}", err=True)
+        self.output.flush()
+        click.echo(f"{name}: {verdict(detection)}", err=True)
 
     def finish(self, item: Input, records: list[Record]) -> list[Record]:
         """Say where the records come from."""
@@ -180,7 +184,7 @@ class Run:
         if capture.damaged:
             self.undecoded = True
         self.output.flush()
-        capture.say_end(capture.messages, capture.conversations.foreign)
+        capture.report_rest(capture.messages, capture.conversations.foreign)
 
     def say_verdicts(self, capture: Capture) -> None:
         """Say how the protocols of directions were found, as far as this is new."""

@@ -16,13 +16,10 @@ if TYPE_CHECKING:
     from wirelens.cli.inputs import Input, Inputs
     from wirelens.cli.output import Output
     from wirelens.codecs import Candidate, Detection, Json
-    from wirelens.codecs.captures import Piece
+    from wirelens.codecs.captures.heads import Head
     from wirelens.formatters.layout import Line
 
-STREAM_BYTES: Final = 1 << 12  # bytes of each direction of a capture's flows that are looked at
-ALL_STREAMS: Final = 1 << 25  # bytes that wait for the ends of their flows; the oldest are looked at then
-FLOW_COST: Final = 512  # what a flow counts beside them
-SHOWN: Final = 5  # candidates, unless --all
+SHOWN: Final = 5  # candidates without --all
 
 EPILOG: Final = """\b
 Examples:
@@ -71,7 +68,7 @@ def command(
 
 
 class Run:
-    """Looks at all inputs; `unknown` says whether one of them was not named."""
+    """Examines all inputs; `unknown`: whether the protocol of one of them was not found."""
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
@@ -79,7 +76,7 @@ class Run:
         self.unknown = False
 
     def results(self) -> Iterator[tuple[Input, str, Detection, int]]:
-        """Input, flow, detection and bytes looked at, each when it is known."""
+        """Input, flow, detection and bytes examined, each as soon as it is known."""
         from wirelens.cli.inputs import InputError
 
         for item in self.inputs:
@@ -94,7 +91,7 @@ class Run:
                 self.inputs.fail(str(error))
 
     def report(self, output: Output, everything: bool) -> None:
-        """For people: each under its name, where there are several."""
+        """For people: each under its name, if there are several."""
         first = True
         for item, flow, detection, size in self.results():
             if not first:
@@ -123,14 +120,14 @@ class Run:
         from wirelens.codecs import dumps
 
         for item, flow, detection, _ in self.results():
-            said: dict[str, Json] = {"file": item.name} if self.inputs.several else {}
+            members: dict[str, Json] = {"file": item.name} if self.inputs.several else {}
             if flow:
-                said["flow"] = flow
-            yield dumps(said | as_json(detection, everything))
+                members["flow"] = flow
+            yield dumps(members | as_json(detection, everything))
 
 
 def examine(item: Input) -> tuple[Detection, int]:
-    """What the start of an input speaks, and how many bytes were looked at."""
+    """The detection on the start of an input, and how many bytes were examined."""
     from wirelens.codecs.detection import ENOUGH_BYTES, detect
 
     parts: list[bytes] = []
@@ -144,54 +141,28 @@ def examine(item: Input) -> tuple[Detection, int]:
 
 
 def streams(item: Input) -> Iterator[tuple[str, Detection, int]]:
-    """Flow, detection and bytes looked at, of each direction of a capture's flows that has any."""
-    from wirelens.codecs.captures import Flow, Reader
+    """Flow, detection and bytes examined, of each direction of a capture's flows that has any."""
+    from wirelens.cli.packets import portions
+    from wirelens.codecs.captures.heads import Heads
+    from wirelens.codecs.captures.reader import Reader
+
+    heads = Heads()
+    for pieces in portions(item, Reader()):
+        for head in heads.feed(pieces):
+            yield from _directions(head)
+    for head in heads.close():
+        yield from _directions(head)
+
+
+def _directions(head: Head) -> Iterator[tuple[str, Detection, int]]:
     from wirelens.codecs.detection import detect
 
-    reader = Reader()
-    heads: dict[int, tuple[Flow, list[list[bytes]], list[int], list[bool]]] = {}
-    looked_at: set[int] = set()  # flows that go on
-    held = 0
-
-    def results(number: int) -> Iterator[tuple[str, Detection, int]]:
-        flow, parts, sizes, _ = heads.pop(number)
-        whole = [b"".join(part) for part in parts]
-        for direction in (0, 1):
-            if whole[direction]:
-                name = f"{flow.transport} {flow.endpoint(direction)} > {flow.endpoint(1 - direction)}"
-                final = sizes[direction] < STREAM_BYTES
-                yield name, detect(whole[direction], whole[1 - direction], final), len(whole[direction])
-
-    def take(pieces: list[Piece]) -> Iterator[tuple[str, Detection, int]]:
-        nonlocal held
-        for piece in pieces:
-            number = piece.flow.number
-            if number in looked_at:
-                continue
-            if number not in heads:
-                heads[number] = (piece.flow, [[], []], [0, 0], [False, False])
-                held += FLOW_COST
-            _, parts, sizes, ended = heads[number]
-            if piece.data and sizes[piece.direction] < STREAM_BYTES:
-                parts[piece.direction].append(piece.data)
-                sizes[piece.direction] += len(piece.data)
-                held += len(piece.data)
-            ended[piece.direction] = ended[piece.direction] or bool(piece.end)
-            if all(ended):
-                held -= sum(sizes) + FLOW_COST
-                yield from results(number)
-            elif held > ALL_STREAMS:
-                oldest = next(iter(heads))
-                held -= sum(heads[oldest][2]) + FLOW_COST
-                looked_at.add(oldest)
-                yield from results(oldest)
-
-    for chunk in item.chunks:
-        for pieces in reader.steps(chunk):
-            yield from take(pieces)
-    yield from take(reader.close())
-    for number in sorted(heads):
-        yield from results(number)
+    flow = head.flow
+    for direction, data in enumerate(head.data):
+        if data:
+            name = f"{flow.transport} {flow.endpoint(direction)} > {flow.endpoint(1 - direction)}"
+            detection = detect(data, head.data[1 - direction], head.whole[direction])
+            yield name, detection, len(data)
 
 
 def verdict(detection: Detection) -> str:
@@ -204,7 +175,7 @@ def verdict(detection: Detection) -> str:
 
 def _named(detection: Detection) -> Candidate:
     """The candidate that was named."""
-    return next(one for one in detection.candidates if one.protocol == detection.protocol)
+    return next(best for best in detection.candidates if best.protocol == detection.protocol)
 
 
 def report(detection: Detection, size: int, output: Output, everything: bool) -> None:
@@ -252,16 +223,16 @@ def as_json(detection: Detection, everything: bool) -> dict[str, Json]:
     shown = detection.candidates if everything else detection.candidates[:SHOWN]
     candidates: list[Json] = []
     for one in shown:
-        said: dict[str, Json] = {
+        members: dict[str, Json] = {
             "protocol": one.protocol,
             "bits": round(one.bits, 1),
             "reasons": list(one.reasons),
         }
-        said["asked"] = one.asked
+        members["asked"] = one.asked
         if one.settle:
-            said["settle"] = one.settle
-        candidates.append(said)
-    found: dict[str, Json] = {"protocol": detection.protocol, "equal": list(detection.equal)}
+            members["settle"] = one.settle
+        candidates.append(members)
+    verdict: dict[str, Json] = {"protocol": detection.protocol, "equal": list(detection.equal)}
     if detection.reason:
-        found["reason"] = detection.reason
-    return {**found, "margin": round(detection.margin, 1), "candidates": candidates}
+        verdict["reason"] = detection.reason
+    return {**verdict, "margin": round(detection.margin, 1), "candidates": candidates}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -29,8 +28,8 @@ Examples:
   wirelens decode --flow 3 app.pcap              the messages of one of them
 
 \b
-Of a pair of numbers the first is the client's: the side that sent the SYN, or the first packet.
-Flows of which nothing is known are listed with --all."""
+In a pair of numbers the first is the client's: the side that sent the SYN, or the first packet.
+Flows of unknown protocols are listed with --all."""
 
 
 VERDICTS_KEPT: Final = 1 << 12
@@ -81,7 +80,7 @@ def command(
 
 
 class Run:
-    """Lists all inputs; `damaged` says whether something was, or did not decode."""
+    """Lists all inputs; `damaged`: whether something was damaged or did not decode."""
 
     def __init__(self, inputs: Inputs, protocol: str | None, selection: Selection, everything: bool) -> None:
         self.inputs = inputs
@@ -91,7 +90,7 @@ class Run:
         self.damaged = False
 
     def captures(self, pack: Callable[[Row, Input], bytes]) -> Iterator[tuple[Input, list[Listed]]]:
-        """The captures with their flows in order; `pack` makes of each what is to be kept."""
+        """The captures with their flows in order; `pack` gives the bytes that are kept of each row."""
         from wirelens.cli.inputs import InputError
 
         for item in self.inputs:
@@ -132,7 +131,7 @@ class Run:
 
 
 class Listed(NamedTuple):
-    """A flow that has ended: what is shown of it, in little room."""
+    """A flow that has ended: what is shown of it, packed."""
 
     packed: bytes
     known: bool
@@ -140,7 +139,7 @@ class Listed(NamedTuple):
 
 
 class Row:
-    """What is known of one flow; pairs of numbers are of its two directions."""
+    """Everything known of one flow; in pairs of numbers, one for each direction."""
 
     __slots__ = ("ends", "first", "flow", "known", "messages", "replies", "second", "slowest_us", "undecoded")
 
@@ -155,16 +154,16 @@ class Row:
         self.first: Verdict | None = None
         self.second: Verdict | None = None
 
-    def add(self, said: Message) -> None:
-        record = said.record
+    def add(self, message: Message) -> None:
+        record = message.record
         if record.error is not None:
             self.undecoded += record.length
-        elif said.direction:
+        elif message.direction:
             self.replies += 1
         else:
             self.messages += 1
-        if said.latency_us is not None and said.latency_us > self.slowest_us:
-            self.slowest_us = said.latency_us
+        if message.latency_us is not None and message.latency_us > self.slowest_us:
+            self.slowest_us = message.latency_us
 
     def settle(self, direction: int, verdict: Verdict) -> None:
         self.known = self.known or verdict.protocol != "unknown"
@@ -180,13 +179,13 @@ class Row:
     @property
     def protocol(self) -> str:
         """The protocol, of both directions where they differ."""
-        names = list(dict.fromkeys(one.protocol for one in self.verdicts if one is not None))
+        names = list(dict.fromkeys(verdict.protocol for verdict in self.verdicts if verdict is not None))
         named = [name for name in names if name != "unknown"]
         return " / ".join(named or names)
 
     @property
     def bits(self) -> float:
-        return max([one.bits for one in self.verdicts if one is not None], default=0.0)
+        return max([verdict.bits for verdict in self.verdicts if verdict is not None], default=0.0)
 
     @property
     def endpoints(self) -> str:
@@ -253,41 +252,42 @@ def conversations(
 
     capture = Capture(item, protocol, selection, True)
     rows: dict[int, Row] = {}
-    ended: list[int] = []  # numbers of rows to which nothing but acknowledgements may come
+    ended: list[int] = []  # numbers of rows that nothing but acknowledgements may follow
     listed: dict[int, Listed] = {}
-    kept: dict[Verdict, Verdict] = {}  # most flows are found alike: one verdict stands for them
+    kept: dict[Verdict, Verdict] = {}  # most flows have the same verdict: one object stands for all
 
-    def count(said: list[Message]) -> None:
+    def count(messages: list[Message]) -> None:
         for (number, direction), verdict in capture.verdicts.items():
             if len(kept) < VERDICTS_KEPT:
                 verdict = kept.setdefault(verdict, verdict)
             rows[number].settle(direction, verdict)
         capture.verdicts.clear()
-        for one in said:
-            if one.record.codec is not None:
-                rows[one.flow.number].add(one)
+        for message in messages:
+            if message.record.codec is not None:
+                rows[message.flow.number].add(message)
 
     def end(row: Row) -> None:
         listed[row.flow.number] = Listed(pack(row, item), row.known, row.undecoded)
 
-    for piece in chain.from_iterable(capture.pieces()):
-        number = piece.flow.number
-        row = rows.get(number)
-        if row is None:
-            row = rows[number] = Row(piece.flow)
-        count(capture.conversations.feed([piece]))
-        if piece.end:
-            row.ends += 1
-            if row.ends == 2:
-                ended.append(number)
-                if len(ended) >= ROWS_KEPT:
-                    for old in ended[: ROWS_KEPT // 2]:
-                        end(rows.pop(old))
-                    del ended[: ROWS_KEPT // 2]
+    for pieces in capture.pieces():
+        for piece in pieces:
+            number = piece.flow.number
+            row = rows.get(number)
+            if row is None:
+                row = rows[number] = Row(piece.flow)
+            if piece.end:
+                row.ends += 1
+                if row.ends == 2:
+                    ended.append(number)
+        count(capture.conversations.feed(pieces))
+        if len(ended) >= ROWS_KEPT:
+            for number in ended[: ROWS_KEPT // 2]:
+                end(rows.pop(number))
+            del ended[: ROWS_KEPT // 2]
     count(capture.conversations.close())
     for row in rows.values():
         end(row)
-    capture.say_end(len(listed), 0)
+    capture.report_rest(len(listed), 0)
     return [listed[number] for number in sorted(listed)], capture.damaged
 
 
@@ -303,8 +303,8 @@ HEADINGS: Final = (
     "slowest",
     "duration",
 )
-LEFT: Final = (1, 2)  # columns that stand on the left
-LESS: Final = (3, 8, 9, 4)  # columns that a narrow terminal goes without, in this order
+LEFT: Final = (1, 2)  # columns aligned left
+LESS: Final = (3, 8, 9, 4)  # columns that a narrow terminal leaves out, in this order
 
 
 def table(rows: list[Listed], output: Output) -> None:
@@ -323,7 +323,7 @@ def table(rows: list[Listed], output: Output) -> None:
     used = [place for place in range(len(HEADINGS)) if full[place]]
     width = output.layout.width
     for place in LESS:
-        if width is not None and place in used and sum([needs[one] + 2 for one in used]) - 2 > width:
+        if width is not None and place in used and sum([needs[column] + 2 for column in used]) - 2 > width:
             used.remove(place)
     widths = [needs[place] for place in used]
     styles = {0: lay.NUMBER, 1: lay.PLAIN, 2: lay.PROTOCOL, 6: lay.ERROR, 7: lay.NOTE}

@@ -1,4 +1,4 @@
-"""Captures for the commands: pieces and messages of a file, and what is said of it at the end."""
+"""Captures for the commands: pieces and messages of a file, and the report on it at the end."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from wirelens.codecs.captures import Piece
     from wirelens.codecs.conversations import Message, Verdict
 
-LARGE: Final = 1 << 25  # bytes of a file that takes long enough for a progress bar
-PORTION: Final = 128  # pieces of streams that are decoded before what they gave is written
-NOTES_SAID: Final = 8  # notes on a capture file that are said
+LARGE: Final = 1 << 25  # bytes of a file that is worth a progress bar
+PORTION: Final = 128  # pieces that are decoded before their messages are written
+NOTES_SHOWN: Final = 8  # notes on a capture file
 UNREAD: Final = {
     "encrypted": "encrypted",
     "fragment-incomplete": "in fragments of which some are missing",
@@ -33,39 +33,34 @@ UNREAD: Final = {
 
 
 class Capture:
-    """Reads one capture; `messages` counts what is shown.
+    """Reads one capture; `messages` counts those that are shown.
 
-    With `why` the verdicts on directions are collected in `verdicts`, for the caller to take out.
+    With `explain` the verdicts on directions are collected in `verdicts`, for the caller to clear.
     """
 
     def __init__(
-        self, item: Input, protocol: str | None, selection: Selection | None, why: bool = False
+        self, item: Input, protocol: str | None, selection: Selection | None, explain: bool = False
     ) -> None:
         self.item = item
         self.reader = Reader()
         self.verdicts: dict[tuple[int, int], Verdict] = {}
         self.conversations = Conversations(
-            protocol, self.verdicts if why else None, file="" if item.name == STDIN else item.name
+            protocol, self.verdicts if explain else None, file="" if item.name == STDIN else item.name
         )
         self.selection = selection if selection is not None and selection.of_flows else None
         self.messages = 0
 
     def pieces(self) -> Iterator[list[Piece]]:
-        """The pieces of all streams that are wanted, in portions."""
-        wanted = self.selection
-        for pieces in self._all_pieces():
-            if wanted is not None:
-                pieces = [piece for piece in pieces if wanted.takes(piece.flow)]
+        """The pieces of the selected streams, in portions."""
+        selection = self.selection
+        for pieces in portions(self.item, self.reader):
+            if selection is not None:
+                pieces = [piece for piece in pieces if selection.takes(piece.flow)]
             for at in range(0, len(pieces), PORTION):
                 yield pieces[at : at + PORTION]
 
-    def _all_pieces(self) -> Iterator[list[Piece]]:
-        for chunk in progress(self.item):
-            yield from self.reader.steps(chunk)
-        yield self.reader.close()
-
     def records(self) -> Iterator[list[Record]]:
-        """The messages, each when it is complete; bytes of other protocols are only counted."""
+        """The messages, each as soon as it is complete; bytes of other protocols are only counted."""
         for pieces in self.pieces():
             yield self._known(self.conversations.feed(pieces))
         yield self._known(self.conversations.close())
@@ -77,22 +72,22 @@ class Capture:
 
     @property
     def damaged(self) -> bool:
-        """True where the file itself is cut or damaged."""
+        """Whether the file itself is cut or damaged."""
         return bool(self.reader.damage) or bool(self.item.notes)
 
-    def say_end(self, shown: int, foreign: int) -> None:
-        """Say on standard error what the result does not show.
+    def report_rest(self, shown: int, foreign: int) -> None:
+        """Report on standard error what the result leaves out.
 
-        `shown`: how many messages or flows it does; `foreign`: bytes of other protocols that it does not.
+        `shown`: number of messages or flows in it; `foreign`: bytes of other protocols that are not in it.
         """
         name = self.item.name
         damage = self.reader.damage
-        for note in damage[:NOTES_SAID]:
+        for note in damage[:NOTES_SHOWN]:
             click.echo(f"{name}: at byte {note.offset}: {clean(note.text)} ({note.code})", err=True)
-        if len(damage) > NOTES_SAID:
-            click.echo(f"{name}: {count(len(damage) - NOTES_SAID, 'more note')} like these", err=True)
-        for way, note in self.conversations.unattached_notes[:NOTES_SAID]:
-            click.echo(f"{name}: {way}: {clean(note.text)} ({note.code})", err=True)
+        if len(damage) > NOTES_SHOWN:
+            click.echo(f"{name}: {count(len(damage) - NOTES_SHOWN, 'more note')} like these", err=True)
+        for direction, note in self.conversations.unattached_notes[:NOTES_SHOWN]:
+            click.echo(f"{name}: {direction}: {clean(note.text)} ({note.code})", err=True)
         if foreign:
             flows = count(self.conversations.foreign_flows, "flow")
             click.echo(f"{name}: {flows} with {count(foreign, 'byte')} of other protocols", err=True)
@@ -104,22 +99,29 @@ class Capture:
             click.echo(f"{name}: not read: {unread}", err=True)
         if not shown and not foreign:
             packets = count(self.reader.packets, "packet")
-            click.echo(f"{name}: {packets}, none with bytes of TCP or UDP that are wanted", err=True)
+            click.echo(f"{name}: {packets}, none with TCP or UDP payload in the selected flows", err=True)
+
+
+def portions(item: Input, reader: Reader) -> Iterator[list[Piece]]:
+    """The pieces of all streams of a capture, to its end."""
+    for chunk in progress(item):
+        yield from reader.steps(chunk)
+    yield reader.close()
 
 
 def unread_packets(ignored: dict[str, int]) -> str:
-    """What there is of packets that may well carry messages but cannot be looked into; "" for none."""
+    """The packets that may carry messages but cannot be read, as a sentence; "" for none."""
     parts: list[str] = []
     for reason, number in sorted(ignored.items(), key=lambda entry: -entry[1]):
         if reason.startswith("link-type "):
             parts.append(f"{count(number, 'packet')} of the link type {reason[10:]}")
         elif reason in UNREAD:
             parts.append(f"{count(number, 'packet')} {UNREAD[reason]}")
-    return ", ".join(parts[:NOTES_SAID])
+    return ", ".join(parts[:NOTES_SHOWN])
 
 
 def progress(item: Input) -> Iterator[bytes]:
-    """The chunks of an input, with a progress bar where the file is large and somebody watches."""
+    """The chunks of an input, with a progress bar if the file is large and standard error a terminal."""
     size = item.size
     if size < LARGE or item.gzipped or item.form == "packets" or not item.progress or not sys.stderr.isatty():
         yield from item.chunks

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Protocol, TypeVar
 
-Item = TypeVar("Item", covariant=True)
+Item = TypeVar("Item")
 
 
 class Steps(Protocol[Item]):
-    def steps(self, chunk: bytes) -> Iterator[list[Item]]: ...  # type: ignore[misc]
+    def steps(self, chunk: bytes) -> Iterator[list[Item]]: ...
 
 
 def fed(reader: Steps[Item], chunk: bytes) -> list[Item]:

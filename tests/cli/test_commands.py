@@ -205,6 +205,15 @@ def test_digits_given_with_hex_are_hex(run: Run) -> None:
     assert "pasted-ambiguous" in run("bytes", stdin="68 65 79").stderr
 
 
+def test_the_detection_that_decoded_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wirelens.cli.inputs.CHUNK", 8)  # of the first chunk alone no protocol would be found
+    order = b"POST /order HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+    result = run("decode", "-v", "--format", "summary", "--input", "raw", stdin=order)
+    assert "POST /order" in result.stdout
+    assert "-: http, " in result.stderr
+    assert "unknown" not in result.stderr
+
+
 def test_damaged_gzip_is_said(run: Run) -> None:
     packed = gzip.compress(MESSAGE + os.urandom(4096))
     cut = run("decode", "--as", "esnp-line", "--format", "jsonl", stdin=packed[:2000])

@@ -295,3 +295,70 @@ def test_nothing_is_kept_of_ended_captures(shared: Path) -> None:
             conversations.feed([piece])
         assert not conversations._sides, path
         assert conversations._held == conversations._heads == 0
+
+
+def test_arrivals_are_those_of_the_record() -> None:
+    talk = Talk(Conversations("esnp-line", arrivals=True))
+    data = request(1) + request(2) + request(3)
+    cut = len(request(1)) + 5
+    (first,) = talk.say(0, data[:cut])
+    second, third = talk.say(0, data[cut:])
+    found = [
+        [(int(one.start), int(one.end), one.packets) for one in m.arrivals] for m in (first, second, third)
+    ]
+    here, there = (0, cut, (1,)), (cut, len(data), (2,))
+    assert found == [[here], [here, there], [there]]
+    assert [message.packets for message in (first, second, third)] == [(1,), (1, 2), (2,)]
+    assert talk.conversations.undecoded() == []
+    assert talk.say(0, request(4)[:7], gap=20) == []
+    assert talk.conversations.undecoded() == [(7, 3)]
+    (fourth,) = talk.say(0, request(4)[7:])
+    start = len(data) + 20
+    assert [(int(one.start), int(one.end)) for one in fourth.arrivals] == [
+        (start, start + 7),
+        (start + 7, start + len(request(4))),
+    ]
+    (plain,) = Talk(Conversations("esnp-line")).say(0, request(1))
+    assert plain.arrivals == ()
+
+
+@pytest.mark.parametrize("protocol", [None, "esnp-line"])
+@pytest.mark.parametrize("cut", [1, 9, 24, 30])
+def test_saved_conversations_go_on(protocol: str | None, cut: int) -> None:
+    data = request(1) + request(2)
+    whole = Talk(Conversations(protocol, arrivals=True))
+    expected = [*whole.say(0, data[:cut]), *whole.say(0, data[cut:]), *whole.say(1, reply(2) + reply(1))]
+    talk = Talk(Conversations(protocol, arrivals=True))
+    messages = talk.say(0, data[:cut], notes=(Note("snap-length", 3, "a note"),))
+    undecoded = talk.conversations.undecoded()
+    state = talk.conversations.save()
+    assert sum(size for size, _ in undecoded) == cut - sum(one.record.length for one in messages)
+    talk.conversations = Conversations(protocol, arrivals=True)
+    talk.conversations.load(state, [talk.flow])
+    assert talk.conversations.save() == state
+    assert talk.conversations.undecoded() == undecoded
+    messages += [*talk.say(0, data[cut:]), *talk.say(1, reply(2) + reply(1))]
+    assert facts(messages) == facts(expected)
+    assert "a note" in [note.text for one in messages for note in one.record.notes]
+    assert is_plain(state)
+
+
+def is_plain(state: object) -> bool:
+    if isinstance(state, tuple):
+        return all(is_plain(item) for item in state)
+    return state is None or type(state) in (int, bool, str, bytes)
+
+
+def facts(messages: list[Message]) -> list[tuple[object, ...]]:
+    return [
+        (one.direction, one.record.offset, one.record.summary, one.pair, one.latency_us, one.packets)
+        for one in messages
+    ]
+
+
+def test_a_state_of_another_form_is_refused() -> None:
+    from wirelens.codecs import checkpoint
+
+    for state, form in (((("key", 0, False, 1), (), ()), 1), ((99, (), ()), 99), ((), 1)):
+        with pytest.raises(ValueError, match=f"saved in form {form} cannot be continued"):
+            checkpoint.load(state)
