@@ -48,3 +48,10 @@ def read_int64(cursor: Cursor, tape: Tape, head: i64, what: str) -> i64:
     number = cursor.int64(what)
     tape.leaf(head, start, start + 8, number)
     return number
+
+
+def read_rest(cursor: Cursor, tape: Tape, head: i64) -> None:
+    """Read all bytes up to the cursor's end as one text or bytes."""
+    start = cursor.pos
+    cursor.pos = cursor.end
+    tape.leaf(head, start, cursor.end, start)

@@ -415,14 +415,24 @@ class Node:
         return None
 
     def number_of(self, name: str, default: int = 0) -> int:
-        """The number of the child with that name, or `default`."""
+        """The number of the child with that name, or `default`; an error in its place has no number."""
         node = self.member(name)
-        return default if node is None else node.number
+        return default if node is None or node.kind == t.FAULT else node.number
 
     def text_of(self, name: str, default: str = "") -> str:
         """The text of the child with that name, or `default` where it has none."""
         node = self.member(name)
         return default if node is None else node.text or default
+
+    def shown_of(self, name: str) -> str:
+        """The child with that name as `shown` gives it; empty if there is none."""
+        node = self.member(name)
+        return "" if node is None else node.shown
+
+    def content_of(self, name: str) -> bytes:
+        """The content of the child with that name; empty if there is none."""
+        node = self.member(name)
+        return b"" if node is None else node.content
 
     def class_names(self) -> list[str]:
         """An object's class and the names of its fields, in order."""

@@ -1,32 +1,55 @@
-"""Writing the bodies of entries from the JSON notation."""
+"""JSON to bytes: messages, and the bodies of their entries."""
 
 from typing import Final
 
 from librt.strings import BytesWriter, write_f32_be, write_f64_be, write_i64_be
 
 from wirelens.codecs.errors import EncodeError
-from wirelens.codecs.esnp.vocabulary import (
-    ADDRESS,
-    ADDRESSES,
-    KINDS,
-    MEMBERS,
-    MESSAGE_ID,
-    SOURCE_ADDRESS,
-    SOURCE_MESSAGE_ID,
-    TYPES,
-    VAR_TAGS,
-    XDATA,
-)
+from wirelens.codecs.esnp import vocabulary as v
 from wirelens.codecs.json_input import NOT_FINITE, Path, hex_bytes, number_of, text_bytes, wrong
 from wirelens.codecs.node import Json
 
 SINGLE_MAX: Final = float.fromhex("0x1.ffffffp127")  # what rounds to more is infinite as a single
 
+# Members that are a varint, or start with one, in every entry that has them.
 VARINTS: Final = ("flag", "address", "current", "last", "id", "name")
-"""Members that are a varint, or have one before them, in whatever entry they are."""
 
 
-class Encoder:
+def encode(message: Json, out: BytesWriter, lines: bool) -> None:
+    """See Codec.encode. An END is added if the entries do not end with one."""
+    member = "lines" if lines else "frames"
+    if not isinstance(message, dict) or not isinstance(message.get(member), list):
+        raise EncodeError("", f'expected an object with the array "{member}"')
+    for name in message:
+        if name not in (member, "counts"):
+            raise EncodeError(name, f'not a member of the message; its members are "{member}" and "counts"')
+    counts = message.get("counts", "zigzag")
+    if counts not in ("zigzag", "unsigned"):
+        raise EncodeError("counts", 'expected "unsigned", or nothing for zigzag')
+    entries = message[member]
+    assert isinstance(entries, list)
+    flags = v.LINE_FLAGS if lines else v.FRAME_FLAGS
+    ended = False
+    for position, entry in enumerate(entries):
+        path = f"{member}[{position}]"
+        if ended:
+            raise EncodeError(path, "nothing may follow END in a message")
+        body = BytesWriter()
+        kind = BodyWriter(body, counts == "unsigned", flags).entry(entry, path)
+        size = len(body)
+        if size > v.MAX_SIZE:
+            raise EncodeError(path, f"its body has {size} bytes, {v.MAX_SIZE} at most")
+        out.append(kind)
+        out.append(size >> 16)
+        out.append(size >> 8 & 0xFF)
+        out.append(size & 0xFF)
+        out.write(body.getvalue())
+        ended = kind == v.END
+    if not ended:
+        out.write(b"\0\0\0\0")
+
+
+class BodyWriter:
     """Writes the bodies of entries."""
 
     def __init__(self, out: BytesWriter, unsigned: bool, flags: dict[int, str]) -> None:
@@ -35,39 +58,40 @@ class Encoder:
         self.flags: Final = flags
 
     def entry(self, entry: Json, path: str) -> int:
-        """Write an entry's body; its type number."""
+        """Write an entry's body; returns its type number."""
         if not isinstance(entry, dict):
             raise EncodeError(path, 'expected an object with a "type"')
-        kind = number_of(entry.get("type"), TYPES, path + ".type", 0, 255)
+        kind = number_of(entry.get("type"), v.TYPES, path + ".type", 0, 255)
         wire = entry.get("$wire", {})
         if not isinstance(wire, dict):
             raise EncodeError(path + ".$wire", "expected an object: member names to bytes of their varints")
-        members = MEMBERS.get(kind, ("data",))
+        members = v.MEMBERS.get(kind, ("data",))
         if "data" in entry and (
-            kind not in MEMBERS or "error" in entry or not any(m in entry for m in members)
+            kind not in v.MEMBERS or "error" in entry or not any(m in entry for m in members)
         ):
             members = ("data",)
         for name in entry:
             if name not in members and name not in ("type", "extra", "error", "$wire"):
-                raise EncodeError(f"{path}.{name}", f"no member of {TYPES.get(kind, kind)}")
+                raise EncodeError(f"{path}.{name}", f"not a member of {v.TYPES.get(kind, kind)}")
         for name in wire:
-            if name not in members or not (name in VARINTS or kind in (ADDRESS, SOURCE_ADDRESS)):
-                raise EncodeError(f"{path}.$wire.{name}", f"no varint of {TYPES.get(kind, kind)}")
-        if kind == XDATA and "value" in entry and "data" in entry and "error" not in entry:
+            if name not in members or not (name in VARINTS or kind in (v.ADDRESS, v.SOURCE_ADDRESS)):
+                raise EncodeError(f"{path}.$wire.{name}", f"not a varint of {v.TYPES.get(kind, kind)}")
+        if kind == v.XDATA and "value" in entry and "data" in entry and "error" not in entry:
             raise EncodeError(path, 'XDATA has one of "value" and "data"')
         for name in members:
-            if name == "data" and kind == XDATA and "data" not in entry:
+            if name == "data" and kind == v.XDATA and "data" not in entry:
                 continue
-            if name == "value" and kind == XDATA and "value" not in entry and "data" in entry:
+            if name == "value" and kind == v.XDATA and "value" not in entry and "data" in entry:
                 continue
             if name not in entry:
-                raise EncodeError(path, f'{TYPES.get(kind, kind)} needs the member "{name}"')
+                raise EncodeError(path, f'{v.TYPES.get(kind, kind)} needs the member "{name}"')
             self.member(kind, name, entry[name], wire.get(name), f"{path}.{name}")
         if "extra" in entry:
             self.out.write(hex_bytes(entry["extra"], path + ".extra"))
         return kind
 
     def member(self, kind: int, name: str, value: Json, wire: Json, path: str) -> None:
+        """Write one member of an entry of type `kind`."""
         out = self.out
         if name == "data":
             out.write(hex_bytes(value, path))
@@ -76,23 +100,23 @@ class Encoder:
         elif name == "version":
             out.write(_version_bytes(value, path))
         elif name == "kind":
-            out.append(number_of(value, KINDS, path, 0, 255))
+            out.append(number_of(value, v.KINDS, path, 0, 255))
         elif name == "flag":
             self.zigzag(number_of(value, self.flags, path, -1 << 63, (1 << 63) - 1), wire, path)
         elif name == "address":
-            self.zigzag(number_of(value, ADDRESSES, path, -1 << 63, (1 << 63) - 1), wire, path)
+            self.zigzag(number_of(value, v.ADDRESSES, path, -1 << 63, (1 << 63) - 1), wire, path)
         elif name in ("current", "last", "id"):
             self.zigzag(number_of(value, {}, path, -1 << 63, (1 << 63) - 1), wire, path)
-        elif name == "name" or kind in (ADDRESS, SOURCE_ADDRESS):
+        elif name == "name" or kind in (v.ADDRESS, v.SOURCE_ADDRESS):
             self.sized(text_bytes(value, path), wire, path)
-        elif kind in (MESSAGE_ID, SOURCE_MESSAGE_ID):
+        elif kind in (v.MESSAGE_ID, v.SOURCE_MESSAGE_ID):
             number = number_of(value, {}, path, 0, (1 << 64) - 1)
             write_i64_be(out, number - (1 << 64) if number >> 63 else number)
         else:
             self.var(value, path)
 
     def varint(self, number: int, wire: Json, where: Path | str) -> None:
-        """Write an unsigned varint, over `wire` bytes where that is given."""
+        """Write an unsigned varint, in `wire` bytes if that is given."""
         size = 0
         if wire is not None:
             if isinstance(wire, bool) or not isinstance(wire, int) or not 1 <= wire <= 10:
@@ -107,6 +131,7 @@ class Encoder:
         self.out.append(number)
 
     def zigzag(self, number: int, wire: Json, where: Path | str) -> None:
+        """Write a signed varint."""
         self.varint((number << 1) ^ -(number < 0), wire, where)
 
     def sized(self, content: bytes, wire: Json, where: Path | str) -> None:
@@ -115,7 +140,7 @@ class Encoder:
         self.out.write(content)
 
     def var(self, value: Json, path: str) -> None:
-        """Write a Var; nested ones by an explicit stack."""
+        """Write a Var; nested ones with an explicit stack."""
         work: list[tuple[Json, Path, bool]] = [(value, Path(None, path), False)]
         while work:
             item, where, is_key = work.pop()
@@ -127,7 +152,7 @@ class Encoder:
             if isinstance(item, dict):
                 tagged = _tagged(item, where)
                 if tagged:
-                    tag = VAR_TAGS[tagged]
+                    tag = v.VAR_TAGS[tagged]
                     wire = item.get("$wire")
                     item = item[tagged]
                     if tagged == "$raw":
@@ -161,12 +186,14 @@ class Encoder:
                 self.scalar(tag, item, wire, where)
 
     def count(self, number: int, wire: Json, where: Path) -> None:
+        """Write the count of a Map or List, under the message's rule."""
         if self.unsigned:
             self.varint(number, wire, where)
         else:
             self.zigzag(number, wire, where)
 
     def map_items(self, item: Json, wire: Json, where: Path) -> list[tuple[Json, Path, bool]]:
+        """Write a Map's count; returns its keys and values, in order."""
         items: list[tuple[Json, Path, bool]] = []
         if isinstance(item, dict):
             self.count(len(item), wire, where)
@@ -186,6 +213,7 @@ class Encoder:
         return items
 
     def key(self, item: Json, where: Path) -> None:
+        """Write a Map's key."""
         wire: Json = None
         if isinstance(item, dict):
             wire = item.get("$wire")
@@ -194,6 +222,7 @@ class Encoder:
         self.sized(text_bytes(item, where), wire, where)
 
     def scalar(self, tag: int, item: Json, wire: Json, where: Path | str) -> None:
+        """Write the value of a Var that is neither a Map nor a List."""
         out = self.out
         if tag == 0:
             if item is not None:
@@ -206,7 +235,7 @@ class Encoder:
             else:
                 byte = number_of(wire, {}, where, 0, 255)
                 if (byte != 0) != item:
-                    raise wrong(where, f"{byte} does not say {'true' if item else 'false'}")
+                    raise wrong(where, f"{byte} does not mean {'true' if item else 'false'}")
                 out.append(byte)
         elif tag in (13, 14):
             self.real(tag, item, wire, where)
@@ -251,22 +280,25 @@ class Encoder:
 
 def _tagged(item: dict[str, Json], where: Path) -> str:
     """The tag of a tagged value; empty for a plain Map."""
-    found = ""
+    tag = ""
     for key in item:
         if key.startswith("$"):
             if key == "$wire":
                 continue
-            if key not in VAR_TAGS or found:
-                raise wrong(where, f"{key} is no tag of an ESNP value here; keys with $ need the form $map")
-            found = key
-    if "$wire" in item and not found:
-        raise wrong(where, "$wire stands only beside a tag")
-    if found and len(item) > (2 if "$wire" in item else 1):
-        raise wrong(where, f"nothing but $wire may stand beside {found}")
-    return found
+            if key not in v.VAR_TAGS or tag:
+                raise wrong(
+                    where, f"{key} is not a tag of an ESNP value here; keys with $ need the form $map"
+                )
+            tag = key
+    if "$wire" in item and not tag:
+        raise wrong(where, "$wire is only allowed together with a tag")
+    if tag and len(item) > (2 if "$wire" in item else 1):
+        raise wrong(where, f"only $wire is allowed together with {tag}")
+    return tag
 
 
 def _version_bytes(value: Json, path: str) -> bytes:
+    """The four bytes of "1.2.3.4"."""
     parts = value.split(".") if isinstance(value, str) else []
     if len(parts) != 4 or not all(
         part.isascii() and part.isdigit() and len(part) <= 3 and int(part) < 256 for part in parts

@@ -1,65 +1,92 @@
-"""What bytes show for and against ESNP: sizes that lead to an END, bodies that fill them."""
+"""Evidence for and against ESNP: sizes that lead to an END, bodies that fill them."""
 
 from typing import Final
 
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.background import CHANGE, MEETS, prices
+from wirelens.codecs.background import CHANGE, MEETS, OTHER, prices, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.esnp.body import LINE_FLAG, Body, unzigzag
-from wirelens.codecs.esnp.vocabulary import (
-    ADDRESS,
-    ADDRESSES,
-    BODY_LINES,
-    DATA,
-    END,
-    ERROR,
-    FLAG,
-    HEADER,
-    MESSAGE_ID,
-    MESSAGE_KIND,
-    PAYLOAD,
-    SESSION_INFO,
-    SOURCE_ADDRESS,
-    SOURCE_MESSAGE_ID,
-    TRACE,
-    TRACE_RESP,
-    TYPES,
-    VERSION,
-)
+from wirelens.codecs.esnp import vocabulary as v
+from wirelens.codecs.esnp.decoding import BodyReader, unzigzag
 from wirelens.codecs.tape import Tape
 from wirelens.codecs.words import count
 
 LOOKED_AT: Final = 1024  # entries that detection walks over
 
 
+def probe(data: bytes, other: bytes, lines: bool) -> Evidence:
+    """Bits of the entries at the start: known types, sizes that chain to an END, bodies that decode."""
+    result, era = evidence(data)
+    if result.bits <= 0:
+        return result
+    bits = result.bits
+    reasons = result.reasons
+    if other:
+        opposite, _ = evidence(other)
+        if proved(opposite.bits, opposite.whole, opposite.at_end):
+            bits += OTHER
+            reasons = (*reasons, "the other direction is ESNP too")
+    twin = "esnp-frame" if lines else "esnp-line"
+    if (era < 0) == lines:
+        bits -= 1.0
+    if era != 0:
+        reasons = (*reasons, "an entry of the line era" if era > 0 else "an entry or order of the frame era")
+    reasons = (*reasons, f"the bytes fit {twin} too")
+    return result._replace(bits=bits, reasons=reasons, equal=(twin,))
+
+
+def resync(data: bytes, start: i64, end: i64) -> i64:
+    """The next entry from which known types with fitting sizes lead to an END.
+
+    Worked from the right, each position once: linear in the bytes.
+    """
+    size = end - start
+    good = bytearray(size + 1)  # 1: leads to an END; 2: does so, over an entry with a body
+    at = end - 4
+    position = end
+    while at >= start:
+        kind: i64 = data[at]
+        if kind <= v.VERSION and (kind >= v.SESSION_INFO or kind == v.END):
+            length: i64 = data[at + 1] << 16 | data[at + 2] << 8 | data[at + 3]
+            after = at + 4 + length
+            if kind == v.END:
+                if length == 0:
+                    good[at - start] = 1
+            elif after < end and good[after - start] and size_fits(kind, length):
+                good[at - start] = 2 if length else good[after - start]
+                if good[at - start] == 2:
+                    position = at
+        at -= 1
+    return position
+
+
 def size_fits(kind: i64, length: i64) -> bool:
-    """True where a body of the type can have that length."""
-    if kind == MESSAGE_ID or kind == SOURCE_MESSAGE_ID:
+    """Whether a body of the type can have that length."""
+    if kind == v.MESSAGE_ID or kind == v.SOURCE_MESSAGE_ID:
         return length == 8
-    if kind == VERSION:
+    if kind == v.VERSION:
         return length == 4
-    if kind == FLAG:
+    if kind == v.FLAG:
         return 1 <= length <= 10
-    if kind == MESSAGE_KIND:
+    if kind == v.MESSAGE_KIND:
         return 1 <= length <= 5
-    if kind == TRACE or kind == TRACE_RESP:
+    if kind == v.TRACE or kind == v.TRACE_RESP:
         return length == 0
-    if kind == PAYLOAD or kind == ERROR:
+    if kind == v.PAYLOAD or kind == v.ERROR:
         return True
     return length >= 2
 
 
 def evidence(data: bytes) -> tuple[Evidence, int]:
-    """Evidence of a stream's start, and the era that entries name (1 line, -1 frame, 0 neither).
+    """Evidence in a stream's start, and the era that its entries indicate (1 line, -1 frame, 0 neither).
 
     A known type is one of 17 small numbers. A body that its own lengths fill, or that has the one size of
-    its type, foretells the size before it, and its inner lengths one another. An END counts only where a
-    size other than zero led to it: foreign data has zeros often. Entries of numbers that the texts leave
-    open, and bodies without inner structure, say nothing by themselves; bodies that do not decode speak
-    against.
+    its type, confirms the size before it; inner lengths confirm one another. An END counts only if a size
+    other than zero led to it: zeros are frequent in foreign data. Entries with type numbers that the texts
+    leave open, and bodies without inner structure, are no evidence by themselves; bodies that do not decode
+    are evidence against ESNP.
     """
     end: i64 = len(data)
     at: i64 = 0
@@ -72,14 +99,14 @@ def evidence(data: bytes) -> tuple[Evidence, int]:
     since_end = 0
     solid = False  # a size that is not zero has led here
     settle = "the rest of the message, up to its END"
-    met: list[int] = [0] * 32
+    seen: list[int] = [0] * 32
     for _ in range(LOOKED_AT):
         if at + 4 > end:
             break
         kind: i64 = data[at]
         length: i64 = data[at + 1] << 16 | data[at + 2] << 8 | data[at + 3]
         after = at + 4 + length
-        if kind == END:
+        if kind == v.END:
             if not since_end or (length and after > end):
                 break
             if solid and length == 0:
@@ -88,7 +115,7 @@ def evidence(data: bytes) -> tuple[Evidence, int]:
             since_end = 0
             solid = False
             body_seen = False
-        elif kind not in TYPES:
+        elif kind not in v.TYPES:
             if not (kind <= 15 or kind >= 0x80) or after > end:
                 return NO_EVIDENCE, 0
             since_end += 1
@@ -99,9 +126,9 @@ def evidence(data: bytes) -> tuple[Evidence, int]:
             since_end += 1
             if length:
                 solid = True
-            if kind in (MESSAGE_KIND, TRACE, TRACE_RESP):
+            if kind in (v.MESSAGE_KIND, v.TRACE, v.TRACE_RESP):
                 era = -1
-            elif kind in BODY_LINES:
+            elif kind in v.BODY_LINES:
                 body_seen = True
             elif body_seen and era == 0:
                 era = -1
@@ -112,11 +139,11 @@ def evidence(data: bytes) -> tuple[Evidence, int]:
             gained = _body_bits(data, at + 4, length, kind) if size_fits(kind, length) else -8.0
             if gained > 0:
                 bodies += 1
-            if kind == FLAG and length and data[at + 4] == 14:
+            if kind == v.FLAG and length and data[at + 4] == 14:
                 era = 1
-            met[kind] += 1
+            seen[kind] += 1
             gained += prices(data, at, 1) - 2.5
-            bits += gained / min(met[kind], 8) if gained > 0.0 else gained
+            bits += gained / min(seen[kind], 8) if gained > 0.0 else gained
         at = after
     if messages == 0 and since_end and bodies == 0:
         return NO_EVIDENCE, 0
@@ -135,19 +162,19 @@ def evidence(data: bytes) -> tuple[Evidence, int]:
 
 
 def _reasons(entries: int, messages: int, bodies: int) -> list[str]:
-    reasons = [f"{entries} entr{'y' if entries == 1 else 'ies'} of known types"]
+    reasons = [f"{count(entries, 'entry', 'entries')} of known types"]
     if bodies:
-        reasons.append(f"{bodies} bod{'y' if bodies == 1 else 'ies'} of the size that the type needs")
+        reasons.append(f"{count(bodies, 'body', 'bodies')} of the size that the type needs")
     if messages:
         reasons.append(f"sizes chain to {count(messages, 'END')}")
     return reasons
 
 
 def _body_bits(data: bytes, start: i64, length: i64, kind: i64) -> float:
-    """Bits that a body's inner lengths satisfy; negative where it does not decode."""
-    if kind == PAYLOAD or kind == ERROR:
+    """Bits that a body's inner lengths satisfy; negative if it does not decode."""
+    if kind == v.PAYLOAD or kind == v.ERROR:
         return 0.0
-    if kind == MESSAGE_ID or kind == SOURCE_MESSAGE_ID or kind == VERSION:
+    if kind == v.MESSAGE_ID or kind == v.SOURCE_MESSAGE_ID or kind == v.VERSION:
         return prices(data, start - 3, 3)
     buffer = t.Buffer(data)
     tape = Tape(buffer)
@@ -156,7 +183,7 @@ def _body_bits(data: bytes, start: i64, length: i64, kind: i64) -> float:
     for unsigned in (False, True):
         tape.cut(0)
         cursor.pos = start
-        body = Body(cursor, tape, unsigned, LINE_FLAG)
+        body = BodyReader(cursor, tape, unsigned, True)
         try:
             body.read(kind)
         except DecodeError:
@@ -166,13 +193,15 @@ def _body_bits(data: bytes, start: i64, length: i64, kind: i64) -> float:
             break
         best = max(best, 0.0)
     if best < 0:
-        return 0.0 if kind in (DATA, HEADER, SESSION_INFO) else -8.0  # deployed writers leave values out
+        return (
+            0.0 if kind in (v.DATA, v.HEADER, v.SESSION_INFO) else -8.0
+        )  # deployed writers leave values out
     return best
 
 
 def _cut_bits(data: bytes, start: i64, after: i64, kind: i64) -> float:
-    """Bits of a body that the input cuts: a name, and a text or bytes that end where the body will."""
-    if kind != DATA and kind != HEADER and kind != SESSION_INFO:
+    """Bits of a body that the input cuts: a name, then a text or bytes that end where the body ends."""
+    if kind != v.DATA and kind != v.HEADER and kind != v.SESSION_INFO:
         return 0.0
     cursor = Cursor(t.Buffer(data), start, len(data))
     try:
@@ -189,14 +218,14 @@ def _cut_bits(data: bytes, start: i64, after: i64, kind: i64) -> float:
 
 
 def _inner_bits(data: bytes, tape: Tape, kind: i64) -> float:
-    """Bits of what a body that fills its size holds: known numbers, names, the tags of values."""
+    """Bits of the content of a body that fills its size: known numbers, names, the tags of values."""
     bits = 0.0
     first = tape.number(0)
-    if kind == FLAG:
+    if kind == v.FLAG:
         bits += 2.0 if 1 <= first <= 7 else 0.0
-    elif kind == ADDRESS or kind == SOURCE_ADDRESS:
-        bits += (MEETS + CHANGE if int(first) in ADDRESSES else 0.0) + CHANGE
-    elif kind == DATA or kind == HEADER or kind == SESSION_INFO:
+    elif kind == v.ADDRESS or kind == v.SOURCE_ADDRESS:
+        bits += (MEETS + CHANGE if int(first) in v.ADDRESSES else 0.0) + CHANGE
+    elif kind == v.DATA or kind == v.HEADER or kind == v.SESSION_INFO:
         bits += CHANGE  # the length of a name
         if tape.size() > 1:
             tag = tape.kind(1)

@@ -1,93 +1,170 @@
-"""What a person wants to know of a decoded message: where it goes, which ids it has, when it was made."""
+"""A message for people: its kind and summary, addresses and ids, its part in a conversation."""
 
 from typing import Final
 
-from wirelens.codecs.esnp.vocabulary import ADDRESS, FLAG, MESSAGE_ID, SEQ_NO
+from wirelens.codecs.codec import Exchange
+from wirelens.codecs.esnp import vocabulary as v
 from wirelens.codecs.node import Node
 from wirelens.codecs.numbers import date_text
+from wirelens.codecs.words import count
 
 FIRST_ID_TIME: Final = 1_262_304_000_000_000_000  # 2010, in nanoseconds since 1970
 LAST_ID_TIME: Final = 4_102_444_800_000_000_000  # 2100
+SHOWN_NAMES: Final = 6  # names of values in a summary
+
+
+def kind(root: Node) -> str:
+    """The message's FLAG or MESSAGE_KIND in a word: "request", "response", "event", …"""
+    first = ""
+    for entry in entries_of(root):
+        for name in ("flag", "kind"):
+            word = entry.shown_of(name)
+            if word in ("RESP", "RESPONSE"):
+                return "response"
+            if word in ("REQUEST", "INFO", "EVENT") and not first:
+                first = word.lower()
+    return first or "message"
+
+
+def summary(root: Node) -> str:
+    """The kind, service.op@host, ids, and the names of values; an error first."""
+    parts = [kind(root).upper()]
+    error = ""
+    names: list[str] = []
+    numbers: list[str] = []
+    payload = 0
+    for entry in entries_of(root):
+        number = entry_type(entry)
+        if number == v.ERROR:
+            text = entry.member("text")
+            error = f'ERROR "{text.shown}"' if text is not None and text.raw else "ERROR"
+        elif number in (v.DATA, v.HEADER):
+            name = entry.member("name")
+            if name is not None:
+                names.append(name.shown)
+        elif number == v.PAYLOAD:
+            payload += len(entry.content_of("data"))
+        elif number in (v.MESSAGE_ID, v.SOURCE_MESSAGE_ID, v.SEQ_NO, v.FLAG):
+            numbers.append(_short_entry(entry, number))
+    if error:
+        parts.insert(0, error)
+    target = _target(root)
+    if target:
+        parts.append(target)
+    parts.extend(number for number in numbers if number)
+    if names:
+        shown = ", ".join(names[:SHOWN_NAMES]) + (", …" if len(names) > SHOWN_NAMES else "")
+        parts.append(f"({shown})")
+    if payload:
+        parts.append(f"payload {count(payload, 'byte')}")
+    return " ".join(parts)
+
+
+def annotate(node: Node) -> str:
+    """The URL form of the addresses, at the first of them; the time that an id was made from."""
+    parent = node.parent
+    if parent is None or parent.field.name not in ("lines", "frames"):
+        return ""
+    number = entry_type(node)
+    if number in (v.MESSAGE_ID, v.SOURCE_MESSAGE_ID):
+        return _id_time(node)
+    if number not in (v.ADDRESS, v.SOURCE_ADDRESS) or parent.parent is None:
+        return ""
+    for entry in entries_of(parent.parent):
+        if entry_type(entry) == number:
+            return url(parent.parent, number) if entry.index == node.index else ""
+    return ""
+
+
+def exchange(root: Node) -> Exchange:
+    """A reply has its request's MESSAGE_ID as SOURCE_MESSAGE_ID."""
+    message_id = ""
+    for entry in entries_of(root):
+        number = entry_type(entry)
+        value = entry.member("value")
+        if value is None:
+            continue
+        if number == v.SOURCE_MESSAGE_ID:
+            return Exchange("reply", value.shown)
+        if number == v.MESSAGE_ID:
+            message_id = value.shown
+    if message_id and kind(root) == "request":
+        return Exchange("request", message_id)
+    return Exchange("")
+
+
+def url(root: Node, address_type: int = v.ADDRESS) -> str:
+    """The URL form of a message's addresses: esnp://HOST/SERVICE/OP?o=OBJECT&g=GROUP, `_` for a missing part.
+
+    Source: the ESNP line text, MT_ADDRESS. Empty if the message has no addresses of that entry type.
+    """
+    parts = _addresses(root, address_type)
+    if not parts:
+        return ""
+    path = f"esnp://{parts.get('HOST') or '_'}/{parts.get('SERVICE') or '_'}/{parts.get('OP') or '_'}"
+    query = [f"{letter}={parts[name]}" for letter, name in (("o", "OBJECT"), ("g", "GROUP")) if name in parts]
+    return path + ("?" + "&".join(query) if query else "")
 
 
 def entries_of(root: Node) -> list[Node]:
     """The lines or frames of a message."""
-    for part in root.parts():
-        if part.field.name in ("lines", "frames"):
-            return part.children
+    for name in ("lines", "frames"):
+        entries = root.member(name)
+        if entries is not None:
+            return entries.children
     return []
 
 
 def entry_type(entry: Node) -> int:
-    """The type number of a line or frame."""
+    """The type number of a line or frame, its first part."""
     return int(entry.tape.number(entry.index + 1))
 
 
-def member_bytes(entry: Node, name: str) -> bytes:
-    """The bytes of an entry's member; empty where there is none."""
-    member = entry.member(name)
-    return b"" if member is None else member.content
-
-
-def short_entry(entry: Node, kind: int) -> str:
-    """What the summary says of an entry, or nothing."""
-    if kind == FLAG:
-        flag = entry.member("flag")
-        said = "" if flag is None else str(flag.value)
-        return "" if said in ("REQUEST", "RESP", "INFO", "EVENT", "") else f"flag {said}"
-    if kind == SEQ_NO:
+def _short_entry(entry: Node, number: int) -> str:
+    """How the summary shows a flag, a sequence number or an id; may be empty."""
+    if number == v.FLAG:
+        flag = entry.shown_of("flag")
+        return "" if flag in ("REQUEST", "RESP", "INFO", "EVENT", "") else f"flag {flag}"
+    if number == v.SEQ_NO:
         current = entry.member("current")
         last = entry.member("last")
-        return (
-            f"seq {current.number}/{last.number or '?'}" if current is not None and last is not None else ""
-        )
+        if current is None or last is None:
+            return ""
+        return f"seq {current.number}/{last.number or '?'}"
     value = entry.member("value")
     if value is None:
         return ""
-    return f"#{value.shown}" if kind == MESSAGE_ID else f"re #{value.shown}"
+    return f"#{value.shown}" if number == v.MESSAGE_ID else f"re #{value.shown}"
 
 
-def id_time(entry: Node) -> str:
-    """The time of an id that can be one: deployed clients start from Unix nanoseconds."""
-    value = entry.member("value")
-    if value is None or not FIRST_ID_TIME <= value.number < LAST_ID_TIME:
+def _id_time(entry: Node) -> str:
+    """The time that an id was made from, if it can be one: deployed clients start from Unix nanoseconds."""
+    number = entry.number_of("value")
+    if not FIRST_ID_TIME <= number < LAST_ID_TIME:
         return ""
-    return "made " + date_text(value.number // 1_000_000)
+    return "made " + date_text(number // 1_000_000)
 
 
-def _addresses(root: Node, kind: int) -> dict[str, str]:
+def _addresses(root: Node, address_type: int) -> dict[str, str]:
     """The address entries of a type: names (or numbers) of their address types to texts."""
-    found: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for entry in entries_of(root):
-        if entry_type(entry) == kind:
+        if entry_type(entry) == address_type:
             address = entry.member("address")
             value = entry.member("value")
             if address is not None and value is not None:
-                found.setdefault(address.shown, value.shown)
-    return found
+                parts.setdefault(address.shown, value.shown)
+    return parts
 
 
-def target(root: Node, kind: int) -> str:
-    """service.op@host of the addresses that are there."""
-    found = _addresses(root, kind)
-    service = found.get("SERVICE", "")
-    operation = found.get("OP", "")
-    said = f"{service}.{operation}" if service and operation else service or operation
-    if "HOST" in found:
-        said += f"@{found['HOST']}"
-    if not said and found:
-        said = " ".join(f"{name}={value}" for name, value in found.items())
-    return said
-
-
-def url(root: Node, kind: int = ADDRESS) -> str:
-    """The URL form of a message's addresses: esnp://HOST/SERVICE/OP?o=OBJECT&g=GROUP, `_` for none.
-
-    Source: the ESNP line text, MT_ADDRESS. Empty where there are no addresses of that type.
-    """
-    found = _addresses(root, kind)
-    if not found:
-        return ""
-    said = f"esnp://{found.get('HOST') or '_'}/{found.get('SERVICE') or '_'}/{found.get('OP') or '_'}"
-    query = [f"{letter}={found[name]}" for letter, name in (("o", "OBJECT"), ("g", "GROUP")) if name in found]
-    return said + ("?" + "&".join(query) if query else "")
+def _target(root: Node) -> str:
+    """service.op@host, of the addresses that the message has."""
+    parts = _addresses(root, v.ADDRESS)
+    service = parts.get("SERVICE", "")
+    operation = parts.get("OP", "")
+    target = f"{service}.{operation}" if service and operation else service or operation
+    if "HOST" in parts:
+        target += f"@{parts['HOST']}"
+    if not target and parts:
+        target = " ".join(f"{name}={value}" for name, value in parts.items())
+    return target

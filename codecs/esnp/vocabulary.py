@@ -1,8 +1,22 @@
-"""ESNP's numbers and names: types of entries, addresses, flags, kinds, types of a Var; members in JSON."""
+"""ESNP's numbers and names: types of entries, addresses, flags, kinds, types of a Var; members in JSON.
+
+Every `$wire` of ESNP:
+
+| value | `$wire` |
+|---|---|
+| a varint, or text or bytes with a length, that is not the shortest | the number of bytes of the varint |
+| a Bool that is true by another byte than 1 | the byte |
+| a NaN other than the usual one | its bits, as hex digits |
+
+A plain member's `$wire` stands in its entry, as {member: bytes of the varint}.
+"""
 
 from typing import Final
 
+from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
+from wirelens.codecs.node import Json, Node, field, hint
 
 END: Final = 0x00
 SESSION_INFO: Final = 0x10
@@ -59,7 +73,7 @@ FRAME_FLAGS: Final[dict[int, str]] = {
 LINE_FLAGS: Final[dict[int, str]] = {**FRAME_FLAGS, 7: "ASYNC"}
 KINDS: Final[dict[int, str]] = {0: "UNKNOW", 1: "REQUEST", 2: "RESPONSE", 3: "INFO", 4: "EVENT"}
 
-# Var: type numbers of the value that follows the tag byte.
+# Var: the kind of the value that follows each tag byte.
 VAR_KINDS: Final[dict[int, int]] = {
     0: t.NULL,
     1: t.BOOL,
@@ -101,7 +115,7 @@ VAR_TAGS: Final[dict[str, int]] = {
     "$string": 24,
     "$raw": 24,
 }
-MAX_SIZE: Final = 0xFFFFFF
+MAX_SIZE: Final = 0xFFFFFF  # bytes of a body: a size has 24 bits
 
 # Members of an entry in the JSON notation, in the order of the wire.
 MEMBERS: Final[dict[int, tuple[str, ...]]] = {
@@ -123,3 +137,57 @@ MEMBERS: Final[dict[int, tuple[str, ...]]] = {
     FLAG: ("flag",),
     VERSION: ("version",),
 }
+
+
+def _varint_bytes(node: Node) -> Json:
+    """`$wire` of an overlong varint: how many bytes it takes."""
+    kind = node.kind
+    start = node.tape.start(node.index)
+    data = node.buffer.data
+    if kind >= t.NULL and not (kind == t.STRING and node.form == KEY_VARINT):
+        start += 1  # the tag
+    at = start
+    while data[at] >= 0x80:
+        at += 1
+    return int(at + 1 - start)
+
+
+def _bool_byte(node: Node) -> Json:
+    """`$wire` of a true that is not 1: the byte."""
+    return node.raw[-1]
+
+
+def _version(node: Node) -> Json:
+    """Four bytes as "1.2.3.4"."""
+    return ".".join(str(byte) for byte in node.raw)
+
+
+# Wire forms other than the usual ones.
+VARINT: Final = hint(_varint_bytes)
+KEY_VARINT: Final = hint(_varint_bytes)
+TRUE_BYTE: Final = hint(_bool_byte)
+
+# HEAD words of the nodes.
+VALUE_FIELD: Final[i64] = field("value")
+ID_HEAD: Final[i64] = t.head(t.UNSIGNED, VALUE_FIELD)
+NAME_HEAD: Final[i64] = t.head(t.TEXT, field("name"))
+VALUE_TEXT_HEAD: Final[i64] = t.head(t.TEXT, VALUE_FIELD)
+DATA_HEAD: Final[i64] = t.head(t.HEX, field("data"))
+EXTRA_HEAD: Final[i64] = t.head(t.HEX, field("extra"))
+FAULT_HEAD: Final[i64] = t.head(t.FAULT, field("error"))
+ADDRESS_HEAD: Final[i64] = t.head(t.NAMED, field("address", ADDRESSES))
+CURRENT_HEAD: Final[i64] = t.head(t.INTEGER, field("current"))
+LAST_HEAD: Final[i64] = t.head(t.INTEGER, field("last"))
+XDATA_ID_HEAD: Final[i64] = t.head(t.INTEGER, field("id"))
+TEXT_HEAD: Final[i64] = t.head(t.TEXT, field("text"))
+LINE_FLAG_HEAD: Final[i64] = t.head(t.NAMED, field("flag", LINE_FLAGS))
+FRAME_FLAG_HEAD: Final[i64] = t.head(t.NAMED, field("flag", FRAME_FLAGS))
+KIND_HEAD: Final[i64] = t.head(t.NAMED, field("kind", KINDS))
+VERSION_HEAD: Final[i64] = t.head(t.COMPUTED, field("version", None, _version))
+TYPE_HEAD: Final[i64] = t.head(t.NAMED, field("type", TYPES))
+SIZE_HEAD: Final[i64] = t.head(t.LENGTH, field("size")) | t.HIDDEN
+ENTRY_HEAD: Final[i64] = t.head(t.STRUCT)
+MESSAGE_HEAD: Final[i64] = t.head(t.STRUCT)
+LINES_HEAD: Final[i64] = t.head(t.ARRAY, field("lines"))
+FRAMES_HEAD: Final[i64] = t.head(t.ARRAY, field("frames"))
+COUNTS_HEAD: Final[i64] = t.head(t.NAMED, field("counts", {1: "unsigned"}))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.esnp.body import unzigzag, varint_size
+from wirelens.codecs.esnp.decoding import unzigzag, varint_size
 from wirelens.codecs.tape import Buffer
 
 WIDEST = [0, 1, 127, 128, 1 << 31, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]

@@ -85,9 +85,9 @@ def test_one_byte_at_a_time(vector: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=NAMES)
-def test_with_other_bytes_behind(vector: dict[str, Any]) -> None:
+def test_followed_by_other_bytes(vector: dict[str, Any]) -> None:
     if "error" in vector:
-        pytest.skip("nothing decodes behind a cut message")
+        pytest.skip("nothing decodes after a cut message")
     data = bytes.fromhex(vector["hex"])
     records = codecs.decode(data + b"\x17\xff\xff\xff rest", vector["protocol"])
     assert messages(records) == sense(vector["messages"])
@@ -125,7 +125,7 @@ def test_spans_cover_the_message() -> None:
     assert (value.span, value.value, value.path) == ((4, 12), 7, "lines[0].value")
 
 
-def test_summary_says_what_a_person_wants_first() -> None:
+def test_summary_starts_with_what_people_look_for() -> None:
     message: Json = {
         "lines": [
             {"type": "FLAG", "flag": "REQUEST"},
@@ -349,7 +349,7 @@ def test_nesting_is_no_limit() -> None:
     assert codecs.encode([codecs.loads(records[0].json_text())]) == data
 
 
-def test_decoding_goes_on_behind_damage_at_a_message_that_is_proved() -> None:
+def test_decoding_goes_on_after_damage_at_a_proved_message() -> None:
     good = bytes.fromhex("1e0000010800000000")
     damaged = b"\x14\xff\xff\xffgarbage" + bytes(7) + good + good
     records = codecs.decode(damaged, "esnp-line")

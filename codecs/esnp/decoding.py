@@ -1,4 +1,4 @@
-"""Reading the bodies of entries: their members, and Vars with what is nested in them."""
+"""Bytes to nodes of a tape: entries up to an END, the members of their bodies, Vars and what they contain."""
 
 from contextlib import suppress
 from typing import Final
@@ -7,76 +7,76 @@ from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.esnp.vocabulary import (
-    ADDRESS,
-    ADDRESSES,
-    DATA,
-    END,
-    ERROR,
-    FLAG,
-    FRAME_FLAGS,
-    HEADER,
-    KINDS,
-    LINE_FLAGS,
-    MESSAGE_ID,
-    MESSAGE_KIND,
-    PAYLOAD,
-    SEQ_NO,
-    SESSION_INFO,
-    SOURCE_ADDRESS,
-    SOURCE_MESSAGE_ID,
-    TRACE,
-    TRACE_RESP,
-    VAR_KINDS,
-    VERSION,
-    XDATA,
-)
-from wirelens.codecs.node import Json, Node, field, hint
+from wirelens.codecs.esnp import vocabulary as v
+from wirelens.codecs.fields import read_int64, read_rest, read_u8
 from wirelens.codecs.tape import Fault, Tape
 
 
-def _varint_bytes(node: Node) -> Json:
-    """`$wire` of an overlong varint: how many bytes it takes."""
-    kind = node.kind
-    start = node.tape.start(node.index)
-    data = node.buffer.data
-    if kind >= t.NULL and not (kind == t.STRING and node.form == KEY_VARINT):
-        start += 1  # the tag
-    at = start
-    while data[at] >= 0x80:
-        at += 1
-    return int(at + 1 - start)
+def decode(cursor: Cursor, tape: Tape, final: bool, lines: bool) -> None:
+    """See Codec.decode. Both rules for counts are tried, the specified one (zigzag) first."""
+    start = cursor.pos
+    body = BodyReader(cursor, tape, False, lines)
+    cut: DecodeError | None = None
+    try:
+        _read_message(body, final)
+    except DecodeError as error:
+        if not final or body.problems == 0:
+            raise
+        cut = error
+    if body.problems:
+        end = cursor.pos
+        cursor.pos = start
+        other = BodyReader(cursor, Tape(cursor.buffer), True, lines)
+        with suppress(DecodeError):  # where the first rule found the input cut
+            _read_message(other, final)
+        if other.problems < body.problems:
+            tape.take(other.tape)
+        cursor.pos = end
+    if cut is not None:
+        raise cut
 
 
-def _bool_byte(node: Node) -> Json:
-    """`$wire` of a true that is not 1: the byte."""
-    return node.raw[-1]
-
-
-def _version(node: Node) -> Json:
-    return ".".join(str(byte) for byte in node.raw)
-
-
-VARINT: Final = hint(_varint_bytes)
-KEY_VARINT: Final = hint(_varint_bytes)
-TRUE_BYTE: Final = hint(_bool_byte)
-
-_VALUE_FIELD: Final[i64] = field("value")
-_ID: Final[i64] = t.head(t.UNSIGNED, _VALUE_FIELD)
-_NAME: Final[i64] = t.head(t.TEXT, field("name"))
-_VALUE_TEXT: Final[i64] = t.head(t.TEXT, _VALUE_FIELD)
-_DATA: Final[i64] = t.head(t.HEX, field("data"))
-_EXTRA: Final[i64] = t.head(t.HEX, field("extra"))
-_ERROR: Final[i64] = t.head(t.FAULT, field("error"))
-_ADDRESS: Final[i64] = t.head(t.NAMED, field("address", ADDRESSES))
-_CURRENT: Final[i64] = t.head(t.INTEGER, field("current"))
-_LAST: Final[i64] = t.head(t.INTEGER, field("last"))
-_XDATA_ID: Final[i64] = t.head(t.INTEGER, field("id"))
-_TEXT: Final[i64] = t.head(t.TEXT, field("text"))
-LINE_FLAG: Final[i64] = t.head(t.NAMED, field("flag", LINE_FLAGS))
-FRAME_FLAG: Final[i64] = t.head(t.NAMED, field("flag", FRAME_FLAGS))
-_KIND: Final[i64] = t.head(t.NAMED, field("kind", KINDS))
-_VERSION: Final[i64] = t.head(t.COMPUTED, field("version", None, _version))
+def _read_message(body: "BodyReader", final: bool) -> None:
+    """Read a message under one rule for counts. Raises DecodeError."""
+    cursor = body.cursor
+    tape = body.tape
+    start = cursor.pos
+    root = tape.open(v.MESSAGE_HEAD, start, 0)
+    entries = tape.open(v.LINES_HEAD if body.lines else v.FRAMES_HEAD, start, 0)
+    outer = cursor.end
+    body_seen = False
+    order_noted = False
+    while True:
+        at = cursor.pos
+        if cursor.left() < 4:
+            raise cursor.short(4, "a type and a size")
+        entry = tape.open(v.ENTRY_HEAD, at, 0)
+        kind = read_u8(cursor, tape, v.TYPE_HEAD, "a type")
+        size = cursor.u8("a size") << 16
+        size |= cursor.u16("a size")
+        tape.leaf(v.SIZE_HEAD, at + 1, at + 4, size)
+        if size > cursor.left():
+            cut = cursor.short(size, f"the body of {v.TYPES.get(kind, kind)}")
+            if final:
+                body.read_cut(kind)
+            raise cut
+        cursor.end = cursor.pos + size
+        body.read_whole(kind)
+        cursor.end = outer
+        tape.close(entry, cursor.pos)
+        if kind == v.END:
+            break
+        if body.lines:
+            if kind in v.BODY_LINES:
+                body_seen = True
+            elif body_seen and not order_noted and kind in v.HEADER_LINES:
+                order_noted = True
+                text = f"the header line {v.TYPES[kind]} comes after a body line"
+                tape.note("header-after-body", at, text, cursor.buffer)
+    tape.close(entries, cursor.pos)
+    if body.unsigned and body.containers:
+        tape.leaf(v.COUNTS_HEAD, cursor.pos, cursor.pos, 1)
+    tape.close(root, cursor.pos)
 
 
 def varint_size(value: i64) -> i64:
@@ -95,19 +95,19 @@ def unzigzag(value: i64) -> i64:
     return (value >> 1 & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1)
 
 
-class Body:
+class BodyReader:
     """Reads the bodies of one message's entries onto its tape, under one rule for counts."""
 
-    def __init__(self, cursor: Cursor, tape: Tape, unsigned: bool, flags: i64) -> None:
+    def __init__(self, cursor: Cursor, tape: Tape, unsigned: bool, lines: bool) -> None:
         self.cursor: Final = cursor
         self.tape: Final = tape
         self.unsigned: Final = unsigned
-        self.flag_head: Final[i64] = flags
+        self.lines: Final = lines
         self.containers: i64 = 0  # Maps and Lists so far
         self.problems: i64 = 0  # bodies with a Map or List that did not fit the rule for counts
 
     def read_whole(self, kind: i64) -> None:
-        """A body up to the cursor's end; one that does not decode stays as data beside its error."""
+        """A body up to the cursor's end; one that does not decode is kept as data, with its error."""
         cursor = self.cursor
         tape = self.tape
         start = cursor.pos
@@ -117,19 +117,19 @@ class Body:
         try:
             self.read(kind)
             if cursor.pos < cursor.end:
-                tape.leaf(_EXTRA, cursor.pos, cursor.end, cursor.pos)
+                tape.leaf(v.EXTRA_HEAD, cursor.pos, cursor.end, cursor.pos)
                 fits = False
         except DecodeError as error:
             tape.rollback(mark)
-            tape.leaf(_DATA, start, cursor.end, start)
-            tape.fault(_ERROR, cursor.end, Fault(error.code, error.offset, error.text))
+            tape.leaf(v.DATA_HEAD, start, cursor.end, start)
+            tape.fault(v.FAULT_HEAD, cursor.end, Fault(error.code, error.offset, error.text))
             fits = False
         if not fits and self.containers > containers:
             self.problems += 1
         cursor.pos = cursor.end
 
     def read_cut(self, kind: i64) -> None:
-        """What decodes of a body that the input cuts."""
+        """As much as decodes of a body that the input cuts."""
         with suppress(DecodeError):
             self.read(kind)
 
@@ -137,42 +137,36 @@ class Body:
         """The body of an entry of a type, up to the cursor's end. Raises DecodeError."""
         cursor = self.cursor
         tape = self.tape
-        start = cursor.pos
-        if kind == DATA or kind == HEADER or kind == SESSION_INFO:
-            self.text(_NAME, "a name")
+        if kind == v.DATA or kind == v.HEADER or kind == v.SESSION_INFO:
+            self.text(v.NAME_HEAD, "a name")
             self.var()
-        elif kind == MESSAGE_ID or kind == SOURCE_MESSAGE_ID:
-            number = cursor.int64("a message id")
-            tape.leaf(_ID, start, cursor.pos, number)
-        elif kind == ADDRESS or kind == SOURCE_ADDRESS:
-            self.signed(_ADDRESS, "an address type", 32)
-            self.text(_VALUE_TEXT, "an address")
-        elif kind == FLAG:
-            self.signed(self.flag_head, "a flag", 32)
-        elif kind == PAYLOAD:
-            cursor.pos = cursor.end
-            tape.leaf(_DATA, start, cursor.end, start)
-        elif kind == ERROR:
-            cursor.pos = cursor.end
-            tape.leaf(_TEXT, start, cursor.end, start)
-        elif kind == SEQ_NO:
-            self.signed(_CURRENT, "a sequence number", 32)
-            self.signed(_LAST, "the last sequence number", 32)
-        elif kind == XDATA:
-            self.signed(_XDATA_ID, "an XDATA id", 32)
+        elif kind == v.MESSAGE_ID or kind == v.SOURCE_MESSAGE_ID:
+            read_int64(cursor, tape, v.ID_HEAD, "a message id")
+        elif kind == v.ADDRESS or kind == v.SOURCE_ADDRESS:
+            self.signed(v.ADDRESS_HEAD, "an address type", 32)
+            self.text(v.VALUE_TEXT_HEAD, "an address")
+        elif kind == v.FLAG:
+            self.signed(v.LINE_FLAG_HEAD if self.lines else v.FRAME_FLAG_HEAD, "a flag", 32)
+        elif kind == v.PAYLOAD:
+            read_rest(cursor, tape, v.DATA_HEAD)
+        elif kind == v.ERROR:
+            read_rest(cursor, tape, v.TEXT_HEAD)
+        elif kind == v.SEQ_NO:
+            self.signed(v.CURRENT_HEAD, "a sequence number", 32)
+            self.signed(v.LAST_HEAD, "the last sequence number", 32)
+        elif kind == v.XDATA:
+            self.signed(v.XDATA_ID_HEAD, "an XDATA id", 32)
             self.xdata()
-        elif kind == MESSAGE_KIND:
-            number = cursor.u8("a message kind")
-            tape.leaf(_KIND, start, cursor.pos, number)
-        elif kind == VERSION:
-            cursor.skip(4, "a version")
-            tape.leaf(_VERSION, start, cursor.pos, 0)
-        elif kind != TRACE and kind != TRACE_RESP and kind != END:
-            cursor.pos = cursor.end
-            tape.leaf(_DATA, start, cursor.end, start)
+        elif kind == v.MESSAGE_KIND:
+            read_u8(cursor, tape, v.KIND_HEAD, "a message kind")
+        elif kind == v.VERSION:
+            start = cursor.skip(4, "a version")
+            tape.leaf(v.VERSION_HEAD, start, cursor.pos, 0)
+        elif kind != v.TRACE and kind != v.TRACE_RESP and kind != v.END:
+            read_rest(cursor, tape, v.DATA_HEAD)
 
     def xdata(self) -> None:
-        """The value behind an XDATA id: one Var if that is exactly what is there, else bytes."""
+        """The value after an XDATA id: one Var if it fills the body exactly, else bytes."""
         cursor = self.cursor
         tape = self.tape
         start = cursor.pos
@@ -184,8 +178,8 @@ class Body:
         except DecodeError:
             pass
         tape.rollback(mark)
-        cursor.pos = cursor.end
-        tape.leaf(_DATA, start, cursor.end, start)
+        cursor.pos = start
+        read_rest(cursor, tape, v.DATA_HEAD)
 
     def signed(self, head: i64, what: str, width: i64) -> None:
         """A zigzag varint as a plain member."""
@@ -194,11 +188,12 @@ class Body:
         raw = cursor.varint(what)
         number = unzigzag(raw)
         if cursor.pos - start != varint_size(raw):
-            head |= VARINT << t.FORM_SHIFT
+            head |= v.VARINT << t.FORM_SHIFT
         self.tape.leaf(head, start, cursor.pos, number)
         self.check_width(start, number, width, what)
 
     def check_width(self, start: i64, number: i64, width: i64, what: str) -> None:
+        """Note a number that takes more than `width` bits."""
         limit: i64 = 1  # a literal would be shifted in 32 bits when compiled
         limit <<= width - 1
         if width < 64 and (number < -limit or number >= limit):
@@ -212,12 +207,12 @@ class Body:
         start = cursor.pos
         raw = cursor.varint(f"the length of {what}")
         if cursor.pos - start != varint_size(raw):
-            head |= VARINT << t.FORM_SHIFT
+            head |= v.VARINT << t.FORM_SHIFT
         content = self.run(unzigzag(raw), what)
         self.tape.leaf(head, start, cursor.pos, content)
 
     def run(self, length: i64, what: str) -> i64:
-        """Pass over a declared length; the position where the content starts."""
+        """Skip content of a declared length; returns where it starts. Raises DecodeError."""
         cursor = self.cursor
         if length > cursor.end - cursor.pos:
             raise cursor.error(
@@ -228,16 +223,16 @@ class Body:
         return cursor.skip(length, what)
 
     def var(self) -> None:
-        """A Var as the entry's value; nested ones by an explicit stack."""
+        """A Var as the entry's value; nested ones with an explicit stack."""
         cursor = self.cursor
         tape = self.tape
         data = cursor.data
         nodes: list[i64] = []  # open containers
-        counts: list[i64] = []  # what each still expects
+        counts: list[i64] = []  # of each, the values still to come after its inner container
         wanted: i64 = 1
         in_map = False
         key = False
-        place = _VALUE_FIELD << t.FIELD_SHIFT
+        place = v.VALUE_FIELD << t.FIELD_SHIFT
         while True:
             if wanted == 0:
                 if not nodes:
@@ -263,7 +258,7 @@ class Body:
                 raw = cursor.varint(f"the length of {what}")
                 head = place | (t.STRING if tag == 24 else t.BYTES)
                 if cursor.pos - length_at != varint_size(raw):
-                    head |= VARINT << t.FORM_SHIFT
+                    head |= v.VARINT << t.FORM_SHIFT
                 content = self.run(unzigzag(raw), what)
                 tape.leaf(head, start, cursor.pos, content)
             elif tag == 21 or tag == 23:
@@ -279,7 +274,7 @@ class Body:
                     )
                 head = place | (t.MAP if tag == 21 else t.LIST)
                 if overlong:
-                    head |= VARINT << t.FORM_SHIFT
+                    head |= v.VARINT << t.FORM_SHIFT
                 nodes.append(tape.open(head, start, -1))
                 counts.append(wanted)
                 wanted = count
@@ -295,7 +290,7 @@ class Body:
                 number = cursor.u8("a Bool")
                 head = place | t.BOOL
                 if number > 1:
-                    head |= TRUE_BYTE << t.FORM_SHIFT
+                    head |= v.TRUE_BYTE << t.FORM_SHIFT
                 tape.leaf(head, start, cursor.pos, 1 if number else 0)
             elif tag == 3:
                 number = cursor.u8("an Int8")
@@ -310,7 +305,7 @@ class Body:
                 number = cursor.int64("a Float64")
                 tape.leaf(place | t.DOUBLE, start, cursor.pos, number)
             else:
-                raise cursor.error("unknown-type", start, f"{data[start]} is no type of a Var")
+                raise cursor.error("unknown-type", start, f"{data[start]} is not a Var type")
             place = 0
 
     def key(self, start: i64) -> None:
@@ -319,19 +314,19 @@ class Body:
         raw = cursor.varint("the length of a key")
         head: i64 = t.STRING
         if cursor.pos - start != varint_size(raw):
-            head |= KEY_VARINT << t.FORM_SHIFT
+            head |= v.KEY_VARINT << t.FORM_SHIFT
         content = self.run(unzigzag(raw), "a key")
         self.tape.leaf(head, start, cursor.pos, content)
 
     def integer(self, place: i64, tag: i64, start: i64, zigzag: bool) -> None:
-        """A Var's varint behind its tag."""
+        """A Var's varint, after its tag."""
         cursor = self.cursor
         at = cursor.pos
         raw = cursor.varint("an integer")
         number = unzigzag(raw) if zigzag else raw
-        head = place | VAR_KINDS[tag]
+        head = place | v.VAR_KINDS[tag]
         if cursor.pos - at != varint_size(raw):
-            head |= VARINT << t.FORM_SHIFT
+            head |= v.VARINT << t.FORM_SHIFT
         self.tape.leaf(head, start, cursor.pos, number)
         if zigzag:
             if tag != 6:
