@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from wirelens.cli.bulk import java, session
+from wirelens.cli.version import install_command
 
 
 def fake(folder: Path, version: str) -> Path:
@@ -47,7 +48,7 @@ def test_no_java_says_what_was_looked_at_and_what_to_install(tmp_path: Path) -> 
     text = str(caught.value)
     assert "too old, 17 is needed" in text
     assert "PATH: none: no java on it" in text
-    assert "pip install 'wirelens[spark,java]'" in text
+    assert install_command("spark", "java") in text
 
 
 def test_the_wrapper_leaves_one_argument_out(tmp_path: Path) -> None:
