@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 FOLDERS = ("cli", "codecs", "formatters")
+FACE = Path("codecs/face")  # installs as the package `wirelens` itself
 
 # The compiled code and `librt` at run time must agree: raise this together with `librt` in pyproject.toml.
 MYPYC = "mypy[mypyc]>=2.4,<2.5"
@@ -20,6 +21,7 @@ MYPYC = "mypy[mypyc]>=2.4,<2.5"
 # Modules and folders of codecs/ that stay interpreted, besides every __init__.py: nothing to gain, and
 # the C compiler's time grows with each.
 INTERPRETED = (
+    "codecs/face",  # carries the documentation, which compiling drops
     "codecs/captures/pasting",  # one text at a time, most of it regular expressions
 )
 
@@ -38,7 +40,12 @@ def sources(folder: str) -> list[Path]:
 def packages() -> dict[str, str]:
     """Each package by its import name, with the folder it lies in."""
     folders = sorted({path.parent for folder in FOLDERS for path in sources(folder)})
-    return {".".join(("wirelens", *folder.parts)): folder.as_posix() for folder in folders}
+    return {".".join(installed(folder).parts): folder.as_posix() for folder in folders}
+
+
+def installed(path: Path) -> Path:
+    """Where a file or folder of the project is when it is installed."""
+    return Path("wirelens", path.relative_to(FACE) if path.is_relative_to(FACE) else path)
 
 
 def stage(into: Path) -> None:
@@ -46,13 +53,14 @@ def stage(into: Path) -> None:
 
     For mypy, mypyc and the tests of the uncompiled form, none of which knows setuptools' mapping.
     """
-    wanted = {Path("wirelens", path) for folder in FOLDERS for path in sources(folder)}
-    wanted |= {Path("wirelens", folder, "py.typed") for folder in FOLDERS}
+    files = [path for folder in FOLDERS for path in sources(folder)]
+    files += [*(Path(folder, "py.typed") for folder in FOLDERS), FACE / "py.typed"]
+    wanted = {installed(path): ROOT / path for path in files}
     for old in (into / "wirelens").rglob("*"):
         if old.is_symlink() and old.relative_to(into) not in wanted:
             old.unlink(missing_ok=True)
-    for path in wanted:
-        link, target = into / path, ROOT / path.relative_to("wirelens")
+    for path, target in wanted.items():
+        link = into / path
         if link.is_symlink() and os.readlink(link) == str(target):
             continue
         link.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The view: a node of a tape as a person or a formatter sees it, and the tables of names it needs."""
+"""The view of a tape's nodes for people and formatters, and the tables of names that it needs."""
 
 from collections.abc import Callable, Iterator
 from struct import Struct
@@ -8,6 +8,9 @@ from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.tape import Buffer, Fault, Tape
+from wirelens.codecs.words import clean
+
+REPR_SHOWN: Final = 60  # characters of a value in a node's repr
 
 Json: TypeAlias = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Value: TypeAlias = None | bool | int | float | str | bytes | Fault
@@ -39,10 +42,10 @@ class Field:
 
 
 class Hint:
-    """A wire form other than the protocol's usual one, and the `$wire` that says so.
+    """A wire form other than the protocol's usual one, and its `$wire`.
 
-    The JSON is fixed, or made by `render` from the node. A node with a hint lies about nothing: `encode`
-    given the JSON with its `$wire` writes the same bytes again.
+    The JSON is fixed, or made by `render` from the node. Hints lose nothing: given the JSON with
+    its `$wire`, `encode` writes the same bytes again.
     """
 
     def __init__(self, fixed: Json, render: Callable[["Node"], Json] | None) -> None:
@@ -50,7 +53,7 @@ class Hint:
         self.render: Final = render
 
     def json(self, node: "Node") -> Json:
-        """What `$wire` says of a node with this hint."""
+        """The `$wire` of a node with this hint."""
         return self.fixed if self.render is None else self.render(node)
 
 
@@ -61,13 +64,13 @@ HINTS: Final[list[Hint]] = [Hint(None, None)]
 def field(
     name: str, names: dict[int, str] | None = None, render: Callable[["Node"], Json] | None = None
 ) -> int:
-    """Register a member and give its number for `tape.head`; called when a codec module loads."""
+    """Register a member; returns its number for `tape.head`. Called when a codec module loads."""
     FIELDS.append(Field(name, names, render))
     return len(FIELDS) - 1
 
 
 def hint(json: Json | Callable[["Node"], Json]) -> int:
-    """Register a wire form by its `$wire` JSON (or what makes it from the node); its form number."""
+    """Register a wire form by its `$wire` JSON, or what makes it from the node; returns its number."""
     if callable(json):
         HINTS.append(Hint(None, json))
     else:
@@ -75,7 +78,7 @@ def hint(json: Json | Callable[["Node"], Json]) -> int:
     return len(HINTS) - 1
 
 
-# The words of the notation for integers that are not plain.
+# The notation's tags of integers that are not plain.
 TAGS: Final[dict[int, str]] = {
     t.LONG: "$long",
     t.INT8: "$int8",
@@ -172,19 +175,57 @@ def utf16_text(content: bytes) -> str | None:
 
 
 class Node:
-    """One node of a message, looked at: a light view that holds no data of its own.
+    """One node of a message: a light view that holds no data of its own.
 
-    `parent` is None for the root. `position` counts the shown children of the parent, from 0.
+    `parent` is None for the root. `position` counts the shown children of the parent, from 0. Iterating gives
+    the children; `node["name"]` is a member, of a map the value under that key; `node[3]` is a child.
     """
 
     def __init__(
-        self, tape: Tape, index: i64, buffer: Buffer, parent: "Node | None" = None, position: i64 = 0
+        self, tape: Tape, index: int, buffer: Buffer, parent: "Node | None" = None, position: int = 0
     ) -> None:
         self.tape: Final = tape
-        self.index: Final[i64] = index
+        self.index: Final = index
         self.buffer: Final = buffer
         self.parent: Final = parent
-        self.position: Final[i64] = position
+        self.position: Final = position
+
+    def __repr__(self) -> str:
+        start, end = self.span
+        value = ""
+        if self.kind not in t.CONTAINERS:
+            shown = self.shown
+            value = " " + clean(shown if len(shown) <= REPR_SHOWN else shown[:REPR_SHOWN] + "…")
+        kind = self.type_name or self.kind_name
+        return f"<Node {clean(self.path) or 'root'}: {clean(kind)}{value} at {start}-{end}>"
+
+    def __iter__(self) -> Iterator["Node"]:
+        return iter(self.children)
+
+    def __len__(self) -> int:
+        return len(self.children)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, key: int | str) -> "Node":
+        if isinstance(key, int):
+            return self.children[key]
+        node = self.get(key)
+        if node is None:
+            raise KeyError(key)
+        return node
+
+    def get(self, name: str, default: "Node | None" = None) -> "Node | None":
+        """The child with that name, of a map the value under that key; `default` if there is none."""
+        if self.kind != t.MAP:
+            node = self.member(name)
+            return default if node is None else node
+        children = self.children
+        for position in range(0, len(children) - 1, 2):
+            if children[position].value == name:
+                return children[position + 1]
+        return default
 
     @property
     def kind(self) -> int:
@@ -203,12 +244,12 @@ class Node:
 
     @property
     def field(self) -> Field:
-        """The member that this node is of its message's layout; its name is empty for none."""
+        """Which member of its message's layout this node is; the name is empty if it is none."""
         return FIELDS[int(self.tape.head(self.index) >> t.FIELD_SHIFT)]
 
     @property
     def form(self) -> int:
-        """Wire form: 0, or a number that `hint` gave."""
+        """Wire form: 0, or a number that `hint` returned."""
         return int(self.tape.head(self.index) >> t.FORM_SHIFT & t.FORM_MASK)
 
     @property
@@ -219,12 +260,12 @@ class Node:
 
     @property
     def hidden(self) -> bool:
-        """True for parts of the layout that are no part of the message's JSON."""
+        """Whether it is a part of the layout that is not in the message's JSON."""
         return self.tape.head(self.index) & t.HIDDEN != 0
 
     @property
     def referred(self) -> bool:
-        """True where a back reference means this list, map or object."""
+        """Whether a back reference points to this list, map or object."""
         return self.tape.head(self.index) & t.REFERRED != 0
 
     @property
@@ -263,12 +304,12 @@ class Node:
 
     @property
     def target(self) -> int:
-        """The index of the node that a REF means; -1 where it dangles."""
+        """The index of the node that a REF points to; -1 if it dangles."""
         return (self.number >> 32) - 1
 
     @property
     def type_name(self) -> str | None:
-        """The class of an object, the type of a list or map; None where it has none."""
+        """The class of an object, the type of a list or map; None if it has none."""
         kind = self.kind
         if kind == t.OBJECT:
             names = self.class_names()
@@ -282,7 +323,7 @@ class Node:
 
     @property
     def text(self) -> str | None:
-        """Text of a text node, a class or a type; None where its bytes are not well-formed."""
+        """Text of a text node, a class or a type; None if its bytes are not well-formed."""
         kind = self.kind
         if kind in (t.TEXT, t.STRING):
             return utf8(self.content)
@@ -302,8 +343,8 @@ class Node:
     def value(self) -> Value:
         """The value in Python: None, bool, int, float, str, bytes; a Fault; None for containers.
 
-        Text that is not well-formed comes as its bytes, a NAMED member as its name where it has one,
-        a date in milliseconds, a reference as its number.
+        Malformed text is given as its bytes, a NAMED member as its name if it has one, a date in
+        milliseconds, a reference as its number.
         """
         kind = self.kind
         if kind == t.UNSIGNED or t.VAR_UINT <= kind <= t.UINT64:
@@ -338,7 +379,7 @@ class Node:
 
     @property
     def shown(self) -> str:
-        """The value as text for a line of summary: malformed text with U+FFFD, bytes as hex."""
+        """The value as text for a summary: malformed text with U+FFFD, bytes as hex."""
         value = self.value
         if isinstance(value, bytes):
             return value.hex() if self.kind in (t.BYTES, t.HEX, t.CHUNK) else value.decode("utf-8", "replace")
@@ -359,7 +400,7 @@ class Node:
 
     @property
     def path(self) -> str:
-        """Where the node is, as in `lines[2].value`."""
+        """The node's place, as in `lines[2].value`."""
         names: list[str] = []
         node: Node | None = self
         while node is not None and node.parent is not None:
@@ -390,7 +431,7 @@ class Node:
 
     @property
     def children(self) -> list["Node"]:
-        """The children that are part of the message; of a map keys and values by turns."""
+        """The children that are part of the message; of a map, keys and values alternate."""
         return [part for part in self.parts() if not part.hidden]
 
     def member(self, name: str) -> "Node | None":

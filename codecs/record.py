@@ -1,4 +1,4 @@
-"""Records: what decoding gives, one for each message, together covering every byte of the input."""
+"""Records: the result of decoding, one per message, together covering every byte of the input."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ from wirelens.codecs.numbers import LAST_MICROSECOND, write_int, write_seconds, 
 from wirelens.codecs.record_encoding import encode_record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape
-from wirelens.codecs.words import count
+from wirelens.codecs.words import clean, count
 
 NO_PROTOCOL: Final = "no protocol has enough evidence"
 
@@ -26,10 +26,10 @@ _UNKNOWN_OPENING: Final = b'{"protocol": "unknown", "offset": '
 
 @mypyc_attr(acyclic=True)
 class Place:
-    """Where messages come from: what many have in common.
+    """The part of a message's origin that many messages share.
 
-    `file`: which of several, "" where that goes without saying. Of captures `flow`: transport and endpoints
-    as text, sender first, and the flow's `number`; "" for what is of none. `json`: how a `source` starts.
+    `file`: its name, "" for a single input. In captures `flow`: transport and endpoints as text, sender
+    first, and the flow's `number`; "" otherwise. `json`: how a `source` starts.
     """
 
     def __init__(self, file: str = "", flow: str = "", number: i64 = 0) -> None:
@@ -44,11 +44,10 @@ class Place:
 
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Origin:
-    """Where a message came from: the place, and of captures what is its own.
+    """Where a message came from: the place, and in captures its time, packets and pair.
 
-    `time_us`: microseconds since 1970 of its last byte, 0 where they are not told; the numbers of its
-    packets; `pair`: a number that a request and its reply have in common, or 0; `latency_us`: a reply's
-    time after its request, -1 where it is not told.
+    `time_us`: microseconds since 1970 of its last byte, 0 if unknown; `packets`: their numbers; `pair`: a
+    number that a request and its reply share, or 0; `latency_us`: latency of a reply, -1 if unknown.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Origin:
         self.latency_us: Final[i64] = latency_us
 
     def write(self, out: BytesWriter) -> None:
-        """Write the `source` of a record: a JSON object of what is known, times in seconds."""
+        """Write the `source` of a record: a JSON object of what is known, durations in seconds."""
         place = self.place
         out.write(place.json)
         if place.flow:
@@ -95,12 +94,11 @@ class Origin:
 
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Record:
-    """One message, or a stretch of bytes that is none.
+    """One message, or a stretch of bytes that is not one.
 
-    `offset` and `length` are bytes in the input. `codec` is None for bytes of no known protocol.
-    `tape` holds the message, or, with an `error`, the part of it that decoded (None: nothing).
-    `bytes` is kept for records with an error. `origin` says where the input came from, for inputs that
-    are captures or several files.
+    `offset` and `length` are bytes in the input. `codec` is None for bytes of no known protocol. `tape`
+    holds the message or, with an `error`, the part of it that decoded (None: nothing). `raw` are the bytes
+    of a record with an error. `origin` is set if the input is a capture or one of several files.
     """
 
     def __init__(
@@ -119,7 +117,11 @@ class Record:
         self.error: Final = error
         self.raw: Final = raw
         self.origin: Origin | None = None
-        self.extra_notes: list[Note] | None = None  # what is known from around the message
+        self.extra_notes: list[Note] | None = None  # notes from the message's surroundings
+
+    def __repr__(self) -> str:
+        size = count(self.length, "byte")
+        return f"<Record {self.protocol} {self.kind} at {self.offset}, {size}: {clean(self.summary)}>"
 
     @property
     def protocol(self) -> str:
@@ -128,12 +130,12 @@ class Record:
 
     @property
     def root(self) -> Node | None:
-        """The message's tree; None where it did not decode."""
+        """The message's tree; None if it did not decode."""
         return None if self.error is not None else self.partial
 
     @property
     def partial(self) -> Node | None:
-        """The tree of what did decode, with or without an error."""
+        """The tree of the part that decoded, with or without an error."""
         tape = self.tape
         if tape is None or tape.size() == 0:
             return None
@@ -141,7 +143,7 @@ class Record:
 
     @property
     def source(self) -> Json:
-        """Its origin as the notation has it; None where there is nothing to say."""
+        """Its origin as the notation has it; None if it has none."""
         if self.origin is None:
             return None
         out = BytesWriter()
@@ -150,7 +152,7 @@ class Record:
 
     @property
     def kind(self) -> str:
-        """What sort of message this is, in a word; "error" or "opaque" where it is none."""
+        """What sort of message this is, in a word; "error" or "opaque" if it is not one."""
         root = self.root
         if root is None or self.codec is None:
             return "opaque" if self.codec is None else "error"
@@ -163,8 +165,8 @@ class Record:
         if root is not None and self.codec is not None:
             return self.codec.summary(root)
         error = self.error
-        said = f": {error.text} at offset {error.offset}" if error is not None and error.text else ""
-        return f"{count(self.length, 'byte')} not decoded{said}"
+        reason = f": {error.text} at offset {error.offset}" if error is not None and error.text else ""
+        return f"{count(self.length, 'byte')} not decoded{reason}"
 
     @property
     def notes(self) -> list[Note]:
@@ -178,7 +180,7 @@ class Record:
 
     @property
     def damaged(self) -> bool:
-        """True where something in it did not decode, an inner error included."""
+        """Whether any part of it did not decode, inner errors included."""
         return self.error is not None or (self.tape is not None and self.tape.fault_count() > 0)
 
     def json_bytes(self, plain: bool = False) -> bytes:
@@ -286,7 +288,7 @@ def json_lines(records: list[Record], plain: bool = False) -> bytes:
 
 
 def any_damaged(records: list[Record]) -> bool:
-    """True where something in one of the records did not decode."""
+    """Whether any part of the records did not decode."""
     return any(record.damaged for record in records)
 
 
