@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import registry
-from wirelens.codecs.captures.streams import Flow, Piece
+from wirelens.codecs.captures.flow import Flow, Piece
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.detection import MARGIN, Detection, detect

@@ -12,7 +12,7 @@ from librt.strings import BytesWriter, write_i32_le, write_i64_le
 from mypy_extensions import i32, i64, mypyc_attr
 
 from wirelens.cli.bulk.chunks import FILE_SHIFT
-from wirelens.codecs.captures.streams import Flow, Piece
+from wirelens.codecs.captures.flow import Flow, Piece
 from wirelens.codecs.codes import Note
 from wirelens.codecs.conversations import Conversations, Message
 from wirelens.codecs.notation import Writer, tree_json

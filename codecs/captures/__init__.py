@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from wirelens.codecs.captures.bundles import Bundler, unbundle
     from wirelens.codecs.captures.containers import PacketReader, range_reader, read_packets, split
+    from wirelens.codecs.captures.flow import Direction, Flow, Piece
     from wirelens.codecs.captures.magic import READABLE, SNIFF_LENGTH, UNSUPPORTED, sniff
     from wirelens.codecs.captures.packets import Dissector, FragmentRow, Row, Segment
     from wirelens.codecs.captures.pasting import PastedError, pasted
     from wirelens.codecs.captures.pcap import Packet, State
     from wirelens.codecs.captures.reader import CHUNK, Reader, flows
-    from wirelens.codecs.captures.streams import Assembler, Direction, Flow, Piece
+    from wirelens.codecs.captures.streams import Assembler
 
 __all__ = [
     "CHUNK",
@@ -51,14 +52,14 @@ _HOMES: Final[dict[str, str]] = {
     "UNSUPPORTED": "magic",
     "Assembler": "streams",
     "Bundler": "bundles",
-    "Direction": "streams",
+    "Direction": "flow",
     "Dissector": "packets",
-    "Flow": "streams",
+    "Flow": "flow",
     "FragmentRow": "packets",
     "Packet": "pcap",
     "PacketReader": "containers",
     "PastedError": "pasting",
-    "Piece": "streams",
+    "Piece": "flow",
     "Reader": "reader",
     "Row": "packets",
     "Segment": "packets",

@@ -4,7 +4,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from wirelens.codecs.captures.streams import Flow, Piece
+from wirelens.codecs.captures.flow import Flow, Piece
 
 HEAD_BYTES: Final = 1 << 12  # bytes kept of each direction
 ALL_HEADS: Final = 1 << 25  # bytes of all flows that are kept; then the oldest flow is given out

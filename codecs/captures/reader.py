@@ -6,10 +6,11 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.captures.containers import PacketReader
+from wirelens.codecs.captures.flow import Flow, Piece
 from wirelens.codecs.captures.magic import UNSUPPORTED
 from wirelens.codecs.captures.packets import Dissector, Segment
 from wirelens.codecs.captures.pcap import Packet, State
-from wirelens.codecs.captures.streams import Assembler, Flow, Piece
+from wirelens.codecs.captures.streams import Assembler
 from wirelens.codecs.codes import Note
 
 CHUNK: Final = 1 << 16

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wirelens.codecs import checkpoint
-from wirelens.codecs.captures import Assembler, Flow, Piece, Reader, Segment, flows
+from wirelens.codecs.captures import Assembler, Flow, Piece, Reader, Segment, flows, sequencing
 from wirelens.codecs.captures import streams as limits
 from wirelens.codecs.conversations import Conversations
 
@@ -291,10 +291,10 @@ def test_joined_in_the_middle_out_of_order() -> None:
 
 def test_one_side_only() -> None:
     sink = Sink()
-    for index in range(limits.JOIN_SEGMENTS):
+    for index in range(sequencing.JOIN_SEGMENTS):
         sink.add(segment(900 + index, b"x"))
-    assert sink.data() == b"x" * limits.JOIN_SEGMENTS
-    assert sink.add(segment(900 + limits.JOIN_SEGMENTS, b"y"))[0].data == b"y"
+    assert sink.data() == b"x" * sequencing.JOIN_SEGMENTS
+    assert sink.add(segment(900 + sequencing.JOIN_SEGMENTS, b"y"))[0].data == b"y"
     sink.close()
 
 
@@ -310,7 +310,7 @@ def test_segments_count_once_however_they_are_held() -> None:
 
 def test_repeated_segments_do_not_begin_a_stream() -> None:
     sink = Sink()
-    for _ in range(2 * limits.JOIN_SEGMENTS):
+    for _ in range(2 * sequencing.JOIN_SEGMENTS):
         assert sink.add(segment(4, b"def")) == []
     sink.add(segment(1, b"abc"), segment(0, flags=SYN))
     assert (sink.data(), sink.close().notes()) == (b"abcdef", [])
@@ -318,11 +318,11 @@ def test_repeated_segments_do_not_begin_a_stream() -> None:
 
 def test_segments_before_a_checkpoint_count() -> None:
     assembler = Assembler()
-    for index in range(limits.JOIN_SEGMENTS - 1):
+    for index in range(sequencing.JOIN_SEGMENTS - 1):
         assert pieces_of(assembler, segment(900 + index, b"x")) == []
     assembler, _ = checkpoint.load(checkpoint.save(assembler, Conversations()))
-    found = pieces_of(assembler, segment(900 + limits.JOIN_SEGMENTS - 1, b"x"))
-    assert b"".join(piece.data for piece in found) == b"x" * limits.JOIN_SEGMENTS
+    found = pieces_of(assembler, segment(900 + sequencing.JOIN_SEGMENTS - 1, b"x"))
+    assert b"".join(piece.data for piece in found) == b"x" * sequencing.JOIN_SEGMENTS
 
 
 def test_a_syn_behind_its_data() -> None:
@@ -406,13 +406,13 @@ def test_another_connection_without_a_syn() -> None:
 def test_one_stream_does_not_wait_with_more_than_its_limit() -> None:
     sink = started()
     size = 1400
-    count = limits.STREAM_WAITING // size + 10
+    count = sequencing.STREAM_WAITING // size + 10
     tracemalloc.start()
     for index in range(count):
         sink.add(segment(2 + index * size, bytes(size)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 4 * limits.STREAM_WAITING
+    assert peak < 4 * sequencing.STREAM_WAITING
     assert sink.pieces[0].gap == 1
     assert ("capture-limit", 1) in [(code, offset or 1) for code, offset in sink.notes()]
     assert sink.close().assembler.delivered == count * size
@@ -420,7 +420,7 @@ def test_one_stream_does_not_wait_with_more_than_its_limit() -> None:
 
 def test_tiny_segments_count_more_than_their_bytes() -> None:
     sink = started()
-    count = limits.STREAM_WAITING // limits.WAITING_COST
+    count = sequencing.STREAM_WAITING // sequencing.WAITING_COST
     for index in range(count):
         sink.add(segment(3 + 2 * index, b"x"))
     assert sink.pieces != []
@@ -430,7 +430,7 @@ def test_tiny_segments_count_more_than_their_bytes() -> None:
 def test_all_streams_together_are_bounded() -> None:
     sink = Sink()
     size = 60_000
-    clients = limits.ALL_WAITING // size + 40
+    clients = sequencing.ALL_WAITING // size + 40
     data = bytes(size)
     for client in range(1, clients):
         sink.add(segment(0, flags=SYN, client=client), segment(10, data, client=client))
@@ -590,7 +590,7 @@ def test_any_order_gives_the_same_stream(size: int, start: int, with_syn: bool, 
     if with_syn:
         segments.insert(0, syn)
     else:
-        segments.insert(draw.draw(st.integers(0, min(len(segments), limits.JOIN_SEGMENTS - 1))), syn)
+        segments.insert(draw.draw(st.integers(0, min(len(segments), sequencing.JOIN_SEGMENTS - 1))), syn)
     sink.add(*segments)
     sink.close()
     assert sink.data() == data

@@ -1,0 +1,207 @@
+"""What the streams of a capture are given out as: flows, their directions, and pieces of their bytes."""
+
+from typing import Any, Final
+
+from mypy_extensions import i64, mypyc_attr
+
+from wirelens.codecs.codes import Note
+
+State = tuple[Any, ...]  # what `save` gives and `load` takes: nested tuples of numbers, text and bytes
+
+NO_NOTES: Final[tuple[Note, ...]] = ()
+
+
+class Direction:
+    """One side's bytes: always counted, kept only by `flows`.
+
+    `length`: bytes of the stream with its gaps. `gap_bytes` and `gap_count`: what is missing. `segments`:
+    packets with or without payload. `retransmitted`: bytes. `first_us`, `last_us`: times of the first and the
+    last packet in microseconds, -1 without one. `data`: the bytes present, in order; `gaps`: (stream offset,
+    bytes) of those missing.
+    """
+
+    __slots__ = (
+        "_gaps",
+        "_parts",
+        "first_us",
+        "gap_bytes",
+        "gap_count",
+        "last_us",
+        "length",
+        "retransmitted",
+        "segments",
+    )
+
+    def __init__(self) -> None:
+        self.length: int = 0
+        self.gap_bytes: int = 0
+        self.gap_count: int = 0
+        self.segments: int = 0
+        self.retransmitted: int = 0
+        self.first_us: int = -1
+        self.last_us: int = -1
+        self._gaps: list[tuple[int, int]] | None = None
+        self._parts: list[bytes] | None = None
+
+    @property
+    def data(self) -> bytes:
+        parts = self._parts
+        if parts is None:
+            return b""
+        if len(parts) > 1:
+            parts[:] = [b"".join(parts)]
+        return parts[0]
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        gaps = self._gaps
+        return [] if gaps is None else gaps
+
+    def save(self) -> State:
+        return (
+            self.length,
+            self.gap_bytes,
+            self.gap_count,
+            self.segments,
+            self.retransmitted,
+            self.first_us,
+            self.last_us,
+        )
+
+    def load(self, state: State) -> None:
+        self.length, self.gap_bytes, self.gap_count, self.segments = state[:4]
+        self.retransmitted, self.first_us, self.last_us = state[4:]
+
+    def keep(self, offset: int, data: bytes, gap: int) -> None:
+        """Keep a piece's bytes at a stream offset, and the size of the gap before them."""
+        if gap:
+            if self._gaps is None:
+                self._gaps = []
+            self._gaps.append((offset - gap, gap))
+        if data:
+            if self._parts is None:
+                self._parts = []
+            self._parts.append(data)
+
+
+class Flow:
+    """One conversation.
+
+    `number`: from 1, in order of appearance. `transport`: "tcp" or "udp". `directions[d]` are the bytes that
+    `endpoint(d)` sent; 0 is the side that sent the SYN, or without a SYN the first packet. `syn`: whether the
+    start was seen. `packet`: the number of the packet with the first payload, -1 before it. `first_us`,
+    `last_us`: microseconds since 1970.
+    """
+
+    __slots__ = (
+        "directions",
+        "first_us",
+        "hosts",
+        "last_us",
+        "number",
+        "packet",
+        "ports",
+        "syn",
+        "transport",
+    )
+
+    def __init__(
+        self, number: int, transport: str, hosts: tuple[bytes, bytes], ports: tuple[int, int]
+    ) -> None:
+        self.number: int = number
+        self.transport: str = transport
+        self.hosts: tuple[bytes, bytes] = hosts
+        self.ports: tuple[int, int] = ports
+        self.syn: bool = False
+        self.packet: int = -1
+        self.first_us: int = -1
+        self.last_us: int = -1
+        self.directions: tuple[Direction, Direction] = (Direction(), Direction())
+
+    def count(self, direction: int, time_us: int) -> None:
+        """Count a segment of a direction, and its time."""
+        side = self.directions[direction]
+        side.segments += 1
+        if time_us > self.last_us:
+            self.last_us = time_us
+        if time_us < self.first_us:
+            self.first_us = time_us
+        if time_us > side.last_us:
+            side.last_us = time_us
+        if side.first_us < 0 or time_us < side.first_us:
+            side.first_us = time_us
+
+    def save(self) -> State:
+        """The flow and its counters as plain values, without `data` and `gaps`."""
+        return (
+            (self.number, self.transport, self.hosts, self.ports),
+            (self.syn, self.packet, self.first_us, self.last_us),
+            tuple([direction.save() for direction in self.directions]),
+        )
+
+    @staticmethod
+    def load(state: State) -> "Flow":
+        (number, transport, hosts, ports), numbers, directions = state
+        flow = Flow(number, transport, (hosts[0], hosts[1]), (ports[0], ports[1]))
+        flow.syn, flow.packet, flow.first_us, flow.last_us = numbers
+        flow.directions[0].load(directions[0])
+        flow.directions[1].load(directions[1])
+        return flow
+
+    def address(self, direction: int) -> str:
+        """The address of a side as text."""
+        from socket import AF_INET, AF_INET6, inet_ntop  # slow to import, and not always needed
+
+        host = self.hosts[direction]
+        return inet_ntop(AF_INET if len(host) == 4 else AF_INET6, host)
+
+    def endpoint(self, direction: int) -> str:
+        """Address and port of a side as text."""
+        text = self.address(direction)
+        return f"[{text}]:{self.ports[direction]}" if ":" in text else f"{text}:{self.ports[direction]}"
+
+
+@mypyc_attr(acyclic=True)
+class Piece:
+    """Some bytes of a stream, in order; for UDP one datagram.
+
+    `direction`: 0 or 1. `offset`: of `data` in the stream, gaps counted. `time_us`: of the packet they came
+    in; `packets`: its number, several if it was fragmented. `gap`: number of bytes missing before `data`.
+    `end`: "", or why the stream ends after these bytes ("fin", "reset", "reuse", "silent", "limit", "close");
+    each direction ends once. `notes`: their offsets are stream offsets.
+    """
+
+    __slots__ = ("data", "direction", "end", "flow", "gap", "notes", "offset", "packets", "time_us")
+
+    def __init__(
+        self,
+        flow: Flow,
+        direction: i64,
+        offset: i64,
+        data: bytes,
+        time_us: i64,
+        packets: tuple[int, ...],
+        gap: i64,
+        notes: tuple[Note, ...],
+        end: str,
+    ) -> None:
+        self.flow: Flow = flow
+        self.direction: i64 = direction
+        self.offset: i64 = offset
+        self.data: bytes = data
+        self.time_us: i64 = time_us
+        self.packets: tuple[int, ...] = packets
+        self.gap: i64 = gap
+        self.notes: tuple[Note, ...] = notes
+        self.end: str = end
+
+    def save(self) -> State:
+        """The piece as plain values, without its flow and direction."""
+        notes = tuple([tuple(note) for note in self.notes])
+        return (int(self.offset), self.data, int(self.time_us), self.packets, int(self.gap), notes, self.end)
+
+    @staticmethod
+    def load(flow: Flow, direction: i64, state: State) -> "Piece":
+        offset, data, time_us, packets, gap, saved, end = state
+        notes = tuple([Note(code, position, text) for code, position, text in saved])
+        return Piece(flow, direction, offset, data, time_us, tuple(packets), gap, notes, end)

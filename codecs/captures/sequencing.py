@@ -1,0 +1,297 @@
+"""Bytes of streams put in order: what is next is given out, what is early waits for it, in bounded memory.
+
+Source: RFC 9293 section 3.4 (sequence numbers).
+"""
+
+from bisect import bisect_right
+from typing import Final
+
+from mypy_extensions import i64
+
+from wirelens.codecs.captures.flow import NO_NOTES, Piece
+from wirelens.codecs.captures.sides import NO_HELD, NO_STARTS, Held, Side
+
+STREAM_WAITING: Final = 1 << 22  # bytes of one stream that may wait for missing ones
+ALL_WAITING: Final = 1 << 26  # bytes of all streams that may wait; then the one waiting longest goes on
+WAITING_COST: Final = 200  # what a waiting segment counts besides its bytes
+HISTORY: Final = 1 << 23  # delivered bytes, of all streams, that are kept to compare retransmissions with
+JOIN_SEGMENTS: Final = 8  # segments with new bytes after which a stream begins whose start was missed
+
+
+class Sequencer:
+    """Places bytes in their streams. `delivered`, `retransmitted`, `missing`: bytes of all streams."""
+
+    def __init__(self) -> None:
+        self.delivered: int = 0
+        self.retransmitted: int = 0
+        self.missing: int = 0
+        self._waiting: dict[int, Side] = {}
+        self._waiting_bytes: i64 = 0
+        self._remembered: dict[int, Side] = {}
+        self._history: i64 = 0
+
+    def finish(self, side: Side, reason: str, pieces: list[Piece]) -> None:
+        """Give out everything that waits, with its gaps, then end the direction."""
+        while side.starts:
+            self.give_up(side, pieces)
+        self.end(side, reason, pieces)
+
+    def end(self, side: Side, reason: str, pieces: list[Piece]) -> None:
+        """Give out the piece that ends a direction, if it has not ended."""
+        if side.ended:
+            return
+        side.ended = True
+        gap: i64 = side.gap
+        notes = NO_NOTES
+        if gap:
+            side.note("missing-bytes", side.next, f"{gap} bytes are missing")
+        if side.notes is not None:
+            notes = tuple(side.notes)
+            side.notes = None
+        side.gap = 0
+        pieces.append(
+            Piece(
+                side.flow,
+                side.direction,
+                side.next - side.origin,
+                b"",
+                side.last_time,
+                side.last_packets,
+                gap,
+                notes,
+                reason,
+            )
+        )
+        if len(side.last):
+            self._history -= len(side.last)
+            side.last = b""
+            del self._remembered[side.number]
+
+    def join(self, side: Side, position: i64, pieces: list[Piece]) -> None:
+        """Begin a stream in the middle of its connection."""
+        side.start(position)
+        side.note("joined-middle", position, "the capture does not have the beginning of this stream")
+        self.drain(side, pieces)
+
+    def deliver(
+        self,
+        side: Side,
+        data: bytes,
+        time_us: i64,
+        packets: tuple[int, ...],
+        pieces: list[Piece],
+        remember: bool,
+    ) -> None:
+        """Give out bytes at side.next; `remember`: keep them, to compare retransmissions with."""
+        size: i64 = len(data)
+        offset: i64 = side.next - side.origin
+        gap: i64 = side.gap
+        notes = NO_NOTES
+        if gap:
+            side.gap = 0
+            side.note("missing-bytes", side.next, f"{gap} bytes are missing before")
+        if side.notes is not None:
+            notes = tuple(side.notes)
+            side.notes = None
+        flow = side.flow
+        pieces.append(Piece(flow, side.direction, offset, data, time_us, packets, gap, notes, ""))
+        if flow.packet < 0:
+            flow.packet = packets[-1]
+        flow.directions[side.direction].length = offset + size
+        self.delivered += size
+        old: i64 = len(side.last)
+        if size and remember:
+            if old == 0:
+                self._remembered[side.number] = side
+            self._history += size - old
+            side.last = data
+            side.last_at = side.next
+            while self._history > HISTORY:
+                number = next(iter(self._remembered))
+                oldest = self._remembered.pop(number)
+                self._history -= len(oldest.last)
+                oldest.last = b""
+        side.next += size
+        if side.hole_end < side.next:
+            side.hole_end = side.next
+        side.last_time = time_us
+        side.last_packets = packets
+
+    def skip(self, side: Side, size: i64) -> None:
+        """Count bytes at side.next as missing."""
+        direction = side.flow.directions[side.direction]
+        if side.gap == 0:
+            direction.gap_count += 1
+        side.gap += size
+        side.next += size
+        direction.gap_bytes += size
+        direction.length = side.next - side.origin
+        self.missing += size
+
+    def cut(self, side: Side, missing: i64) -> None:
+        """The capture lacks the last bytes of a packet."""
+        side.note("snap-length", side.next, f"the capture cut off {missing} bytes")
+        side.hole_end = max(side.hole_end, side.next + missing)
+
+    def _compare(self, side: Side, position: i64, data: bytes, start: i64, stop: i64) -> None:
+        """Compare retransmitted bytes data[start:stop], at `position`, with the last that were given out."""
+        first: i64 = max(position, side.last_at)
+        last: i64 = min(position + stop - start, side.last_at + len(side.last))
+        if first >= last:
+            return
+        old = side.last[first - side.last_at : last - side.last_at]
+        if old != data[start + first - position : start + last - position]:
+            self._conflict(side, first)
+
+    def _conflict(self, side: Side, position: i64) -> None:
+        side.note("overlap-conflict", position, "retransmitted bytes differ from the first, which are kept")
+
+    def _count_again(self, side: Side, size: i64) -> None:
+        self.retransmitted += size
+        side.flow.directions[side.direction].retransmitted += size
+
+    def place(
+        self,
+        side: Side,
+        position: i64,
+        data: bytes,
+        missing: i64,
+        time_us: i64,
+        packets: tuple[int, ...],
+        pieces: list[Piece],
+    ) -> None:
+        """Place a segment that is not the next: old bytes are left out, new ones wait for their turn."""
+        begin: i64 = 0  # data[begin:] is still to be placed, at position
+        size: i64 = len(data)
+        end: i64 = position + size
+        if side.started and position < side.next:
+            begin = min(side.next - position, size)
+            if size > 1 or end != side.next:
+                self._compare(side, position, data, 0, begin)
+            self._count_again(side, begin)
+            position += begin
+            if begin == size and (missing == 0 or end + missing <= side.next):
+                return
+        if side.held is NO_HELD:
+            side.starts = []
+            side.held = []
+        starts = side.starts
+        held = side.held
+        at: i64 = bisect_right(starts, position)
+        if at and begin < size:
+            before = held[at - 1].data
+            start: i64 = starts[at - 1]
+            known: i64 = min(start + len(before), end) - position
+            if known > 0:
+                if before[position - start : position - start + known] != data[begin : begin + known]:
+                    self._conflict(side, position)
+                self._count_again(side, known)
+                begin += known
+                position += known
+        added: i64 = 0
+        count: i64 = 0
+        newest: Held | None = None
+        while begin < size:
+            free: i64 = size - begin
+            if at < len(starts) and starts[at] < end:
+                free = starts[at] - position
+            if free > 0:
+                newest = Held(data[begin : begin + free] if free < size else data, 0, time_us, packets)
+                starts.insert(at, position)
+                held.insert(at, newest)
+                added += free
+                count += 1
+                at += 1
+                begin += free
+                position += free
+            if begin < size:
+                there = held[at].data
+                known = min(len(there), size - begin)
+                if there[:known] != data[begin : begin + known]:
+                    self._conflict(side, position)
+                self._count_again(side, known)
+                begin += known
+                position += known
+                at += 1
+        if missing:
+            if newest is not None and begin == size and at and held[at - 1] is newest:
+                newest.missing = missing
+            elif side.started and end <= side.next:
+                self.cut(side, missing - (side.next - end))
+            elif size == 0:
+                starts.insert(at, position)
+                held.insert(at, Held(b"", missing, time_us, packets))
+                count += 1
+        if count:
+            cost: i64 = added + count * WAITING_COST
+            if side.waiting == 0:
+                side.waiting_since = time_us
+                self._waiting[side.number] = side
+            side.waiting += cost
+            self._waiting_bytes += cost
+        if side.started:
+            self.drain(side, pieces)
+        elif count:
+            side.early += 1  # not len(starts): a segment that fills several holes is held in several parts
+            if side.early >= JOIN_SEGMENTS:
+                self.join(side, starts[0], pieces)
+        while side.waiting > STREAM_WAITING:
+            side.note("capture-limit", side.next, f"more than {STREAM_WAITING} bytes waited for missing ones")
+            self.give_up(side, pieces)
+        while self._waiting_bytes > ALL_WAITING:
+            oldest = self._waiting[next(iter(self._waiting))]
+            oldest.note("capture-limit", oldest.next, f"more than {ALL_WAITING} bytes of all streams waited")
+            self.give_up(oldest, pieces)
+
+    def give_up(self, side: Side, pieces: list[Piece]) -> None:
+        """Continue after the first gap."""
+        if not side.started:
+            self.join(side, side.starts[0], pieces)
+            return
+        distance: i64 = side.starts[0] - side.next
+        if distance > 0:
+            self.skip(side, distance)
+        self.drain(side, pieces)
+
+    def drain(self, side: Side, pieces: list[Piece]) -> None:
+        """Give out the waiting bytes that are now in order."""
+        starts = side.starts
+        count: i64 = 0
+        total: i64 = len(starts)
+        freed: i64 = 0
+        while True:
+            if count < total and starts[count] <= side.next:
+                waiting = side.held[count]
+                count += 1
+                freed += len(waiting.data) + WAITING_COST
+                before: i64 = side.next - starts[count - 1]
+                if before > 0:
+                    # only bytes that the capture cut off, and that arrived after all, lie before
+                    self._count_again(side, min(before, len(waiting.data)))
+                    data = waiting.data[before:]
+                else:
+                    data = waiting.data
+                if len(data):
+                    self.deliver(side, data, waiting.time_us, waiting.packets, pieces, True)
+                if waiting.missing:
+                    self.cut(side, waiting.missing)
+                continue
+            if side.hole_end > side.next:
+                limit: i64 = side.hole_end
+                if count < total and starts[count] < limit:
+                    limit = starts[count]
+                self.skip(side, limit - side.next)
+                continue
+            break
+        if count:
+            del starts[:count]
+            del side.held[:count]
+            side.waiting -= freed
+            self._waiting_bytes -= freed
+            if total == count:
+                self._waiting.pop(side.number, None)
+                side.waiting = 0
+                side.starts = NO_STARTS
+                side.held = NO_HELD
+            else:
+                side.waiting_since = side.held[0].time_us

@@ -1,0 +1,151 @@
+"""The state of one direction of a connection while its bytes are put in order."""
+
+from typing import Final
+
+from mypy_extensions import i64, mypyc_attr
+
+from wirelens.codecs.captures.flow import Flow, State
+from wirelens.codecs.codes import Note
+
+NOTES_KEPT: Final = 16  # notes that wait for the next piece of a direction
+
+_MODULUS: Final = 1 << 32
+_HALF: Final = 1 << 31
+
+
+@mypyc_attr(acyclic=True)
+class Held:
+    """A segment that waits for earlier bytes."""
+
+    __slots__ = ("data", "missing", "packets", "time_us")
+
+    def __init__(self, data: bytes, missing: i64, time_us: i64, packets: tuple[int, ...]) -> None:
+        self.data: bytes = data
+        self.missing: i64 = missing
+        self.time_us: i64 = time_us
+        self.packets: tuple[int, ...] = packets
+
+
+# Most streams never wait: these are their lists then, and never changed.
+NO_STARTS: Final[list[int]] = []
+NO_HELD: Final[list[Held]] = []
+
+
+class Side:
+    """The state of one direction. Positions count from `base`, the first sequence number that was seen."""
+
+    __slots__ = (
+        "acked",
+        "base",
+        "begun",
+        "direction",
+        "early",
+        "ended",
+        "fin",
+        "flow",
+        "gap",
+        "has_acked",
+        "has_fin",
+        "has_hint",
+        "held",
+        "hint",
+        "hole_end",
+        "known",
+        "last",
+        "last_at",
+        "last_packets",
+        "last_time",
+        "next",
+        "notes",
+        "number",
+        "origin",
+        "started",
+        "starts",
+        "waiting",
+        "waiting_since",
+    )
+
+    def __init__(self, number: int, flow: Flow, direction: i64) -> None:
+        self.number: int = number
+        self.flow: Flow = flow
+        self.direction: i64 = direction
+        self.begun: bool = False  # base is known
+        self.started: bool = False  # origin is known, bytes are given out
+        self.known: bool = False  # the start is certain, by SYN
+        self.ended: bool = False
+        self.has_fin: bool = False
+        self.has_acked: bool = False
+        self.has_hint: bool = False
+        self.base: i64 = 0
+        self.origin: i64 = 0
+        self.next: i64 = 0
+        self.fin: i64 = 0
+        self.acked: i64 = 0  # sequence number that the other side acknowledged
+        self.hint: i64 = 0  # sequence number of an empty segment
+        self.early: i64 = 0  # segments with new bytes that arrived before the start was known
+        self.hole_end: i64 = 0  # end of the bytes that the capture cut off
+        self.gap: i64 = 0  # bytes missing before the next piece
+        self.starts: list[int] = NO_STARTS
+        self.held: list[Held] = NO_HELD
+        self.waiting: i64 = 0
+        self.waiting_since: i64 = 0
+        self.last: bytes = b""
+        self.last_at: i64 = 0
+        self.notes: list[Note] | None = None
+        self.last_time: i64 = 0
+        self.last_packets: tuple[int, ...] = ()
+
+    def place(self, sequence: i64) -> i64:
+        """The position of a sequence number: the one nearest to what is expected."""
+        distance: i64 = (sequence - self.base - self.next) & 0xFFFFFFFF
+        if distance >= _HALF:
+            distance -= _MODULUS
+        return self.next + distance
+
+    def begin(self, sequence: i64) -> None:
+        self.base = sequence
+        self.next = 0
+        self.begun = True
+
+    def start(self, position: i64) -> None:
+        self.started = True
+        self.origin = position
+        self.next = position
+        self.hole_end = position
+
+    def note(self, code: str, position: i64, text: str) -> None:
+        if self.notes is None:
+            self.notes = []
+        if len(self.notes) < NOTES_KEPT:
+            self.notes.append(Note(code, position - self.origin, text))
+
+    def save(self) -> State:
+        held = [(one.data, int(one.missing), int(one.time_us), one.packets) for one in self.held]
+        return (
+            self.number,
+            (self.begun, self.started, self.known, self.ended, self.has_fin, self.has_acked, self.has_hint),
+            (int(self.base), int(self.origin), int(self.next), int(self.fin), int(self.acked)),
+            (int(self.hint), int(self.hole_end), int(self.gap)),
+            (int(self.early), int(self.waiting), int(self.waiting_since)),
+            tuple(self.starts),
+            tuple(held),
+            (self.last, int(self.last_at), int(self.last_time), self.last_packets),
+            tuple([tuple(note) for note in self.notes or ()]),
+        )
+
+    @staticmethod
+    def load(flow: Flow, direction: i64, state: State) -> "Side":
+        number, flags, positions, more, waits, starts, held, last, notes = state
+        side = Side(number, flow, direction)
+        side.begun, side.started, side.known, side.ended, side.has_fin, side.has_acked, side.has_hint = flags
+        side.base, side.origin, side.next, side.fin, side.acked = positions
+        side.hint, side.hole_end, side.gap = more
+        side.early, side.waiting, side.waiting_since = waits
+        if starts:
+            side.starts = list(starts)
+            side.held = [Held(data, missing, time, tuple(packets)) for data, missing, time, packets in held]
+        side.last, side.last_at, side.last_time = last[0], last[1], last[2]
+        side.last_packets = tuple(last[3])
+        if notes:
+            side.notes = [Note(code, position, text) for code, position, text in notes]
+        return side
