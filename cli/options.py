@@ -28,7 +28,7 @@ else:
 
 
 class Words(Parameter):
-    """One of some words that are looked up only when they are needed."""
+    """One of several words, which are looked up only when needed."""
 
     def __init__(self, name: str, words: Callable[[], dict[str, str]]) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class Words(Parameter):
 
         close = get_close_matches(value, words, 1, 0.5)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        self.fail(f"{value!r} is none of {', '.join(words)}.{hint}", param, ctx)
+        self.fail(f"{value!r} is not one of {', '.join(words)}.{hint}", param, ctx)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -80,7 +80,7 @@ PATH: Final = click.Path(allow_dash=True)
 
 
 def _packed(function: Command, name: str, kind: type[InputOptions] | type[OutputOptions]) -> Command:
-    """The command with the parameters that `kind` has in one parameter."""
+    """The command with the fields of `kind` in one parameter."""
 
     @wraps(function)
     def packed(*args: Any, **values: Any) -> Any:
@@ -146,7 +146,7 @@ def output(function: Command) -> Command:
     """-o, --color, --width, --pager, -v: the command gets them as `output_options`."""
     function = _packed(function, "output_options", OutputOptions)
     for decorate in (
-        click.option("-v", "--verbose", is_flag=True, help="Say on stderr how the input was read."),
+        click.option("-v", "--verbose", is_flag=True, help="Report on stderr how the input was read."),
         click.option(
             "--pager/--no-pager", default=True, help="Page long output on a terminal (PAGER says with what)."
         ),

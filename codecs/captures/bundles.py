@@ -1,8 +1,8 @@
-"""Segments of a flow in bundles of bytes, so that processes hand each other few large pieces; and back.
+"""Segments of a flow to bundles of bytes and back, so that processes exchange few large objects.
 
-A bundle is a run of segments in the order of the capture, each seven little-endian words of 64 bits
-(payload's length and sequence; flags and acknowledgement; missing; time; running time; packet; file offset),
-the numbers of its packets if there were several, and its payload.
+A bundle is a run of segments in the order of the capture. Each is seven little-endian words of 64 bits
+(length of the payload and sequence number; flags and acknowledgement; missing; time; running time; packet;
+file offset), the numbers of its packets if there were several, and its payload.
 """
 
 from typing import Final
@@ -13,10 +13,11 @@ from mypy_extensions import i64
 from wirelens.codecs.captures.packets import Dissector, Segment
 from wirelens.codecs.captures.pcap import Packet
 
-Bundle = tuple[bytes, int, int, bytes]
-"""A flow's key, the running time and the packet of the first segment, the segments."""
+Bundle = tuple[
+    bytes, int, int, bytes
+]  # key of the flow; running time and packet of the first segment; segments
 
-_WORDS: Final = 56
+_WORDS: Final = 56  # bytes of a segment before the numbers of its packets
 _FORWARD: Final = 0x100
 _FRAGMENTS: Final = 0x200
 _LOW: Final = 0xFFFFFFFF
@@ -35,10 +36,10 @@ class _Open:
 class Bundler:
     """Packets of a capture in, bundles out.
 
-    A bundle is given out at `bundle_bytes`, and all of them when they hold `all_bytes` together. The bits of
-    `file_bits` are put into the packets' numbers. time: the latest of a packet so far, in microseconds.
-    payload: bytes of all segments. first_us, last_us: the first and the latest time of a packet given here,
-    or -1.
+    A bundle is given out at `bundle_bytes`, and all of them when they hold `all_bytes` together. `file_bits`
+    are set in the numbers of all packets. `time`: the latest of all packets so far, in microseconds, which is
+    the running time. `payload`: bytes of all segments. `first_us`, `last_us`: the first and the latest time
+    of the packets given here, or -1.
     """
 
     def __init__(self, bundle_bytes: i64, all_bytes: i64, time: i64, file_bits: i64) -> None:
@@ -55,7 +56,7 @@ class Bundler:
         self._held: i64 = 0
 
     def feed(self, packets: list[Packet]) -> list[Bundle]:
-        """The bundles that these packets make full."""
+        """The bundles that these packets fill."""
         bundles: list[Bundle] = []
         segments: list[Segment] = []
         dissector = self.dissector
@@ -76,13 +77,13 @@ class Bundler:
         return bundles
 
     def add(self, segment: Segment, bundles: list[Bundle]) -> None:
-        """Take the next segment; what it makes full goes to `bundles`."""
+        """Take the next segment; append the bundles that it fills."""
         key = segment.key
-        one = self._open.get(key)
-        if one is None:
-            one = _Open(self.time, segment.packet)
-            self._open[key] = one
-        out = one.out
+        bundle = self._open.get(key)
+        if bundle is None:
+            bundle = _Open(self.time, segment.packet)
+            self._open[key] = bundle
+        out = bundle.out
         payload = segment.payload
         length: i64 = len(payload)
         flags = segment.flags
@@ -106,22 +107,25 @@ class Bundler:
                 write_i64_le(out, number)
             size += 8 + 8 * count
         out.write(payload)
-        one.size += size
+        bundle.size += size
         self._held += size
         self.payload += length
-        if one.size >= self._bundle_bytes:
+        if bundle.size >= self._bundle_bytes:
             del self._open[key]
-            self._held -= one.size
-            bundles.append((key, int(one.time), int(one.packet), out.getvalue()))
+            self._held -= bundle.size
+            bundles.append((key, int(bundle.time), int(bundle.packet), out.getvalue()))
         if self._held >= self._all_bytes:
             bundles.extend(self.flush())
 
     def flush(self) -> list[Bundle]:
-        """All that are not full."""
-        found = [(key, int(one.time), int(one.packet), one.out.getvalue()) for key, one in self._open.items()]
+        """All bundles that are not full."""
+        bundles = [
+            (key, int(bundle.time), int(bundle.packet), bundle.out.getvalue())
+            for key, bundle in self._open.items()
+        ]
         self._open = {}
         self._held = 0
-        return found
+        return bundles
 
 
 def unbundle(key: bytes, data: bytes) -> tuple[list[tuple[int, int]], list[Segment]]:

@@ -21,11 +21,12 @@ def _reader(container: str, state: State | None, position: int) -> RecordReader 
 
 
 class PacketReader:
-    """Chunks of a capture file in, packets out; needs nothing but the bytes.
+    """Chunks of a capture file in, packets out.
 
     `container`: what it is once the first bytes are known ("" for no capture). `compressed`: inside gzip.
     `bytes_fed` and `bytes_read`: bytes as given, and after unpacking. `notes`: damage, with offsets in the
     unpacked file; `damages` counts it all. Chunks of 64 KiB to 4 MiB are best. Memory: one record.
+    `state` and `position` continue where another reader stopped.
     """
 
     def __init__(self, state: State | None = None, position: int = 0) -> None:
@@ -81,12 +82,12 @@ class PacketReader:
 
     @property
     def splittable(self) -> bool:
-        """Whether another reader can go on at `position` with `state()`."""
+        """Whether another reader can continue at `position` with `state()`."""
         reader = self._reader
         return reader is not None and not self.compressed and not reader.searching and reader.number > 0
 
     def state(self) -> State:
-        """What `PacketReader(state, position)` needs to go on there: plain numbers, so it pickles."""
+        """What `PacketReader(state, position)` needs to continue there: plain values that pickle."""
         reader = self._reader
         return ("", (), ()) if reader is None else reader.state()
 
@@ -173,9 +174,10 @@ def read_packets(chunks: Iterable[bytes]) -> Iterator[Packet]:
 def split(chunks: Iterable[bytes], target_bytes: int) -> list[tuple[int, int, State]]:
     """Byte ranges (offset, length, state) of about target_bytes that begin and end at record boundaries.
 
-    `PacketReader(state, offset)` reads such a range alone; packet numbers go on through the ranges. Cuts lie
-    where chunks do, so chunks should be smaller than the target. What cannot be split (gzip, no
-    capture) is one range with an empty state: a fresh PacketReader reads it. Ranges cover the whole file.
+    `PacketReader(state, offset)` reads such a range alone; packet numbers continue across ranges. Files are
+    cut near the ends of chunks, so chunks should be smaller than the target. A file that cannot be split
+    (gzip, not a capture) is one range with an empty state, for a fresh PacketReader. Ranges cover the whole
+    file.
     """
     reader = PacketReader()
     ranges: list[tuple[int, int, State]] = []

@@ -1,4 +1,4 @@
-"""A capture file to pieces of its streams: container, packets, segments, streams in one."""
+"""A capture's way: container, packets, segments, pieces of its streams."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -13,16 +13,15 @@ from wirelens.codecs.captures.pcap import Packet, State
 from wirelens.codecs.captures.streams import Assembler
 from wirelens.codecs.codes import Note
 
-CHUNK: Final = 1 << 16
-"""A good size, in bytes, of the chunks of a capture: they stay in the processor's cache."""
+CHUNK: Final = 1 << 16  # bytes; chunks of this size stay in the processor's cache
 
 
 class Reader:
     """Chunks of a capture in, pieces of its streams out, each as soon as it is in order; bounded memory.
 
-    `state` and `position` go on where another reader stopped (see `PacketReader`). `file_bits` are set in the
-    numbers of all packets, to tell those of several files apart. Never raises for what the bytes are. After
-    `close`: bytes_read = overhead + payload and payload = delivered + retransmitted, in unpacked bytes.
+    `state` and `position` continue where another reader stopped (see `PacketReader`). `file_bits` are set in
+    the numbers of all packets, to distinguish those of several files. Never raises for what the bytes are.
+    After `close`: bytes_read = overhead + payload and payload = delivered + retransmitted, in unpacked bytes.
     """
 
     def __init__(self, state: State | None = None, position: int = 0, file_bits: int = 0) -> None:
@@ -106,12 +105,12 @@ class Reader:
 
     @property
     def retransmitted(self) -> int:
-        """Bytes that came again and were left out, keep-alives among them."""
+        """Bytes that were retransmitted and left out, keep-alives included."""
         return self.assembler.retransmitted
 
     @property
     def missing(self) -> int:
-        """Bytes of streams that the capture does not hold, as far as is known."""
+        """Bytes of streams that are known to be missing from the capture."""
         return self.assembler.missing
 
     @property
@@ -131,13 +130,13 @@ class Reader:
 
     @property
     def damages(self) -> int:
-        """How many damages there are; `damage` keeps the first thousand."""
+        """The number of damages; `damage` has the first thousand."""
         ignored = self.dissector.ignored
         return self.packet_reader.damages + ignored.get("cut", 0) + ignored.get("bad-header", 0)
 
 
 def packet_notes(dissector: Dissector, mask: int = -1) -> list[Note]:
-    """What is wrong with packets; `mask` takes the bits of their files off their numbers."""
+    """Damage to packets; `mask` removes the bits of their files from their numbers."""
     return [
         Note(
             "bad-packet",
@@ -151,20 +150,20 @@ def packet_notes(dissector: Dissector, mask: int = -1) -> list[Note]:
 def flows(chunks: Iterable[bytes]) -> list[Flow]:
     """The flows of a small capture with their bytes in memory, in order of appearance.
 
-    Un-gzips; never raises; [] for what is no capture. `flow.directions[d].data` are the bytes present, in
-    order, `.gaps` the (stream offset, bytes) of those missing.
+    Unpacks gzip; never raises; [] for anything but a capture. `flow.directions[d].data` are the bytes
+    present, in order, `.gaps` the (stream offset, bytes) of those missing.
     """
     reader = Reader()
-    found: dict[int, Flow] = {}
+    by_number: dict[int, Flow] = {}
     for chunk in chunks:
         for pieces in reader.steps(chunk):
-            _collect(pieces, found)
-    _collect(reader.close(), found)
-    return [found[number] for number in sorted(found)]
+            _collect(pieces, by_number)
+    _collect(reader.close(), by_number)
+    return [by_number[number] for number in sorted(by_number)]
 
 
-def _collect(pieces: list[Piece], found: dict[int, Flow]) -> None:
+def _collect(pieces: list[Piece], by_number: dict[int, Flow]) -> None:
     for piece in pieces:
         flow = piece.flow
-        found[flow.number] = flow
+        by_number[flow.number] = flow
         flow.directions[piece.direction].keep(piece.offset, piece.data, piece.gap)
