@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from wirelens.codecs.captures.bundles import Bundler, unbundle
     from wirelens.codecs.captures.containers import PacketReader, range_reader, read_packets, split
     from wirelens.codecs.captures.flow import Direction, Flow, Piece
+    from wirelens.codecs.captures.fragments import FragmentRow
     from wirelens.codecs.captures.magic import READABLE, SNIFF_LENGTH, UNSUPPORTED, sniff
-    from wirelens.codecs.captures.packets import Dissector, FragmentRow, Row, Segment
+    from wirelens.codecs.captures.packets import Dissector, Row, Segment
     from wirelens.codecs.captures.pasting import PastedError, pasted
     from wirelens.codecs.captures.pcap import Packet, State
     from wirelens.codecs.captures.reader import CHUNK, Reader, flows
@@ -55,7 +56,7 @@ _HOMES: Final[dict[str, str]] = {
     "Direction": "flow",
     "Dissector": "packets",
     "Flow": "flow",
-    "FragmentRow": "packets",
+    "FragmentRow": "fragments",
     "Packet": "pcap",
     "PacketReader": "containers",
     "PastedError": "pasting",

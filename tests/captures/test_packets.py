@@ -11,12 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wirelens.codecs.captures import Dissector, Packet, Segment, flows
-from wirelens.codecs.captures.packets import (
-    FRAGMENT_BYTES,
-    FRAGMENT_DATAGRAMS,
-    FRAGMENT_TIME_US,
-    LINK_LAYERS,
-)
+from wirelens.codecs.captures.fragments import FRAGMENT_BYTES, FRAGMENT_DATAGRAMS, FRAGMENT_TIME_US
+from wirelens.codecs.captures.links import LINK_LAYERS
 
 DATA = b"what the client says"
 INNER = ipv4(tcp(data=DATA, seq=77, ack=99, flags=PSH | ACK))
