@@ -42,14 +42,14 @@ def codes(record: Record) -> list[str]:
     return [note.code for note in record.notes]
 
 
-def inputs(protocol: str) -> list[bytes]:
-    """The bytes of the vectors of a protocol, of those files that lie in tests/vectors."""
+def inputs(protocol: str, folder: Path = VECTORS) -> list[bytes]:
+    """The bytes of the vectors of a protocol, of the files in tests/vectors or in another folder."""
     found: list[bytes] = []
-    for path in sorted(VECTORS.glob("*.jsonl*")):
+    for path in sorted(folder.glob("*.jsonl*")):
         raw = path.read_bytes()
         for line in (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode().splitlines():
             # not json.loads: some meanings nest deeper than it reads
-            if f'"protocol": "{protocol}"' in line[:400]:
+            if f'"protocol": "{protocol}"' in line[:400] and '"hex": "' in line:
                 start = line.index('"hex": "') + len('"hex": "')
                 found.append(bytes.fromhex(line[start : line.index('"', start)]))
     return found

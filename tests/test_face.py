@@ -56,12 +56,13 @@ def test_signatures_have_types_of_the_language(name: str) -> None:
 def test_the_reference_names_only_members_that_there_are(name: str) -> None:
     from wirelens.reference import CLASSES as TEXTS
 
-    kind = getattr(wirelens, name)
+    record = wirelens.decode(DATA)[0]
+    example = record if name == "Record" else record.root
     for line in TEXTS[name].splitlines()[1:]:
         word = line.split("(")[0].split()
         member = word[0].removeprefix(name + ".") if word else ""
         if line[:5].strip() and member.isidentifier():
-            assert hasattr(kind, member) or member in ("len", name.lower()), line
+            assert hasattr(example, member) or member in ("len", name.lower()), line
 
 
 @pytest.mark.parametrize("form", [bytes, bytearray, memoryview])
@@ -142,6 +143,6 @@ def test_errors_have_one_base() -> None:
     with pytest.raises(wirelens.WirelensError):
         wirelens.loads("{")
     with pytest.raises(wirelens.WirelensError):
-        wirelens.encode({"values": [object()]}, "hessian2")  # type: ignore[dict-item]
+        wirelens.encode({"values": 1}, "hessian2")
     assert wirelens.DecodeError("truncated", 1, "x", 5).incomplete
     assert not wirelens.DecodeError("bad-value", 1, "x").incomplete
