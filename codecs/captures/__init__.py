@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from wirelens.codecs.captures.bundles import Bundler, unbundle
-    from wirelens.codecs.captures.containers import PacketReader, range_reader, read_packets, split
+    from wirelens.codecs.captures.containers import (
+        FRESH,
+        PacketReader,
+        Part,
+        range_reader,
+        read_packets,
+        split,
+    )
     from wirelens.codecs.captures.flow import Direction, Flow, Piece
     from wirelens.codecs.captures.fragments import FragmentRow
     from wirelens.codecs.captures.magic import READABLE, SNIFF_LENGTH, UNSUPPORTED, sniff
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHUNK",
+    "FRESH",
     "READABLE",
     "SNIFF_LENGTH",
     "UNSUPPORTED",
@@ -31,6 +39,7 @@ __all__ = [
     "FragmentRow",
     "Packet",
     "PacketReader",
+    "Part",
     "PastedError",
     "Piece",
     "Reader",
@@ -58,7 +67,9 @@ _HOMES: Final[dict[str, str]] = {
     "Flow": "flow",
     "FragmentRow": "fragments",
     "Packet": "pcap",
+    "FRESH": "containers",
     "PacketReader": "containers",
+    "Part": "containers",
     "PastedError": "pasting",
     "Piece": "flow",
     "Reader": "reader",

@@ -1,6 +1,7 @@
 """Any capture file, gzipped or not: its container is recognised and its packets are read."""
 
 from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from wirelens.codecs.captures.gzip import Unpacker
 from wirelens.codecs.captures.magic import SNIFF_LENGTH, UNSUPPORTED, sniff
@@ -8,6 +9,8 @@ from wirelens.codecs.captures.pcap import Packet, PcapReader, RecordReader, Stat
 from wirelens.codecs.captures.pcapng import PcapngReader
 from wirelens.codecs.captures.snoop import SnoopReader
 from wirelens.codecs.codes import Note
+
+FRESH: Final[State] = ("", (), ())  # the state before a file's first byte
 
 
 def _reader(container: str, state: State | None, position: int) -> RecordReader | None:
@@ -89,7 +92,7 @@ class PacketReader:
     def state(self) -> State:
         """What `PacketReader(state, position)` needs to continue there: plain values that pickle."""
         reader = self._reader
-        return ("", (), ()) if reader is None else reader.state()
+        return FRESH if reader is None else reader.state()
 
     def steps(self, chunk: bytes) -> Iterator[list[Packet]]:
         """The packets that a chunk completes; in portions, as gzip may unpack it to many times its size."""
@@ -171,33 +174,49 @@ def read_packets(chunks: Iterable[bytes]) -> Iterator[Packet]:
     yield from reader.close()
 
 
-def split(chunks: Iterable[bytes], target_bytes: int) -> list[tuple[int, int, State]]:
-    """Byte ranges (offset, length, state) of about target_bytes that begin and end at record boundaries.
+class Part(NamedTuple):
+    """A stretch of a capture file that `range_reader` reads alone.
 
-    `PacketReader(state, offset)` reads such a range alone; packet numbers continue across ranges. Files are
-    cut near the ends of chunks, so chunks should be smaller than the target. A file that cannot be split
-    (gzip, not a capture) is one range with an empty state, for a fresh PacketReader. Ranges cover the whole
-    file.
+    `state` is that of the reader before it, `time_us` the latest time of the packets before it.
     """
-    reader = PacketReader()
-    ranges: list[tuple[int, int, State]] = []
-    start = 0
-    state: State = ("", (), ())
-    total = 0
+
+    offset: int
+    length: int
+    state: State
+    time_us: int
+
+
+BEGINNING: Final = Part(0, 0, FRESH, 0)
+
+
+def split(chunks: Iterable[bytes], size: int, target_bytes: int, start: Part = BEGINNING) -> list[Part]:
+    """Cut `size` bytes of a capture, given in chunks, into parts of about `target_bytes` between records.
+
+    `start` has the offset and the state of the first. Packet numbers continue across parts. Cuts are near the
+    ends of chunks, so chunks should be smaller than the target. A file that cannot be split (gzip, not a
+    capture) is one part. The parts cover all the bytes.
+    """
+    offset, _, state, time_us = start
+    end = offset + size
+    latest = time_us
+    reader = range_reader(state, offset)
+    parts: list[Part] = []
     for chunk in chunks:
-        total += len(chunk)
-        for _ in reader.steps(chunk):
-            pass
+        for packets in reader.steps(chunk):
+            for packet in packets:
+                if packet.time_us > latest:
+                    latest = packet.time_us
+        if reader.compressed:
+            break
         position = reader.position
-        if position - start >= target_bytes and reader.splittable:
-            ranges.append((start, position - start, state))
-            start = position
-            state = reader.state()
-    if total > start or not ranges:
-        ranges.append((start, total - start, state))
-    return ranges
+        if position - offset >= target_bytes and reader.splittable:
+            parts.append(Part(offset, position - offset, state, time_us))
+            offset, state, time_us = position, reader.state(), latest
+    if end > offset or not parts:
+        parts.append(Part(offset, end - offset, state, time_us))
+    return parts
 
 
 def range_reader(state: State, offset: int) -> PacketReader:
-    """A reader for one range that `split` gave."""
+    """A reader for one part that `split` gave."""
     return PacketReader(state if state[0] else None, offset)

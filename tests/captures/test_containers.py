@@ -12,7 +12,7 @@ from feeding import fed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wirelens.codecs.captures import PacketReader, range_reader, sniff, split
+from wirelens.codecs.captures import FRESH, PacketReader, range_reader, sniff, split
 from wirelens.codecs.captures.pcap import Packet
 
 FRAMES = [ethernet(ipv4(tcp(seq=index, data=bytes([index]) * (index * 7 % 50)))) for index in range(12)]
@@ -359,11 +359,12 @@ def test_refused_and_unknown_files() -> None:
 def test_ranges_read_alone_give_the_same(name: str, target: int) -> None:
     data = FILES[name]
     chunks = [data[start : start + 100] for start in range(0, len(data), 100)]
-    ranges = split(chunks, target)
-    assert [start for start, _, _ in ranges] == [0, *(start + length for start, length, _ in ranges[:-1])]
-    assert ranges[-1][0] + ranges[-1][1] == len(data)
+    ranges = split(chunks, len(data), target)
+    assert [part.offset for part in ranges] == [0, *(part.offset + part.length for part in ranges[:-1])]
+    assert ranges[-1].offset + ranges[-1].length == len(data)
     found: list[Packet] = []
-    for start, length, state in ranges:
+    for start, length, state, time_us in ranges:
+        assert time_us == max([packet.time_us for packet in found], default=0)
         reader = range_reader(pickle.loads(pickle.dumps(state)), start)
         found += fed(reader, data[start : start + length]) + reader.close()
         assert reader.notes == []
@@ -374,9 +375,17 @@ def test_ranges_read_alone_give_the_same(name: str, target: int) -> None:
 
 def test_what_cannot_be_split_is_one_range() -> None:
     data = FILES["gzip"]
-    assert split([data[:50], data[50:]], 10) == [(0, len(data), ("", (), ()))]
-    assert split([b"no capture" * 10], 10) == [(0, 100, ("", (), ()))]
-    assert split([], 10) == [(0, 0, ("", (), ()))]
+    assert split([data[:50], data[50:]], len(data), 10) == [(0, len(data), FRESH, 0)]
+    assert split([b"no capture" * 10], 100, 10) == [(0, 100, FRESH, 0)]
+    assert split([], 0, 10) == [(0, 0, FRESH, 0)]
+
+
+def test_a_part_is_split_again() -> None:
+    data = pcap(FRAMES)
+    first, *_, last = split([data[at : at + 100] for at in range(0, len(data), 100)], len(data), 300)
+    (again,) = split([data[last.offset :]], last.length, 10**9, last)
+    assert again == last
+    assert split([data[: first.length]], first.length, 10**9) == [first]
 
 
 @given(st.sampled_from(sorted(FILES)), st.data())
