@@ -66,7 +66,7 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
     ),
     Protocol(
         "mevent",
-        "wirelens.codecs.mevent",
+        "wirelens.codecs.mevent.codec",
         "mevent requests and replies",
         "mevent, server/protocol.txt",
         (26000, 26010),

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from librt.strings import BytesWriter
 
 from wirelens import codecs
-from wirelens.codecs import hdf
 from wirelens.codecs.codes import Note
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_input import Path
+from wirelens.codecs.mevent import hdf
 from wirelens.codecs.node import Json, root_of
 from wirelens.codecs.notation import tree_json
 from wirelens.codecs.tape import STRUCT, Buffer, Tape, head
@@ -62,7 +62,7 @@ READ: list[tuple[str, bytes, Any]] = [
     ),
     ("indented", b"a {\n  b = 1\n  }\n", one(name="a", children=one(name="b", value="1"))),
     ("empty children", b"a {\n}\n", one(name="a", children=[])),
-    ("text behind {", b"a { what\n}\n", one(name="a", children=[])),
+    ("text after {", b"a { what\n}\n", one(name="a", children=[])),
     (
         "here-document",
         b"t << EOM\nl1\nl2\nEOM\nb = 1\n",
@@ -70,7 +70,7 @@ READ: list[tuple[str, bytes, Any]] = [
     ),
     ("here-document without lines", b"t << X\nX\n", one(name="t", value="")),
     ("here-document, its own EOM", b"t << LPWD\nEOM\nLPWDx\nLPWD\n", one(name="t", value="EOM\nLPWDx\n")),
-    ("mark with text behind", b"t << E\nx\nE f\n", one(name="t", value="x\n")),
+    ("mark followed by text", b"t << E\nx\nE f\n", one(name="t", value="x\n")),
     (
         "attributes",
         b'a [k, j="x y", n=5] = 1\n',
@@ -120,15 +120,15 @@ def test_text_that_is_no_hdf_shows_none(text: bytes) -> None:
 DAMAGED: list[tuple[bytes, Any, int, str]] = [
     (b"a = 1\nhello\n", one(name="a", value="1"), 6, "without a name and an operator"),
     (b"a = 1\nb\0", one(name="a", value="1"), 6, "without a name and an operator"),
-    (b"a {\nb = 1\n", one(name="a", children=one(name="b", value="1")), 10, "a { without its }"),
-    (b"a {\n}\n}\nb = 1\n", one(name="a", children=[]), 6, "a } without its {"),
-    (b"a {\n} x\n", one(name="a", children=[]), 4, "text stands behind }"),
-    (b"a << EOM\nx\ny", one(name="a", value="x\ny"), 12, "without its end"),
+    (b"a {\nb = 1\n", one(name="a", children=one(name="b", value="1")), 10, "a { without a }"),
+    (b"a {\n}\n}\nb = 1\n", one(name="a", children=[]), 6, "a } without a {"),
+    (b"a {\n} x\n", one(name="a", children=[]), 4, "text after }"),
+    (b"a << EOM\nx\ny", one(name="a", value="x\ny"), 12, "without an end"),
     (b'a = 1\nb [k="x] = 2\n', one(name="a", value="1"), 6, "malformed attributes"),
     (b"a = 1\nb [k] ? 2\n", one(name="a", value="1"), 6, "without a name and an operator"),
     (b"a = 1\n#include x\n", one(name="a", value="1"), 6, "#include"),
     (b"a {\nb ?\n}\n", one(name="a", children=[]), 4, "without a name"),
-    (b"a = 1\n\0b", one(name="a", value="1"), 6, "1 byte behind the NUL"),
+    (b"a = 1\n\0b", one(name="a", value="1"), 6, "1 byte after the NUL"),
 ]
 
 

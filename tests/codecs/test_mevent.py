@@ -13,7 +13,9 @@ from wirelens import codecs
 from wirelens.cli.main import group
 from wirelens.codecs.codec import Exchange
 from wirelens.codecs.errors import EncodeError
-from wirelens.codecs.mevent import CODECS, LONGEST_HEAD, code_meaning, code_name
+from wirelens.codecs.mevent.codec import CODECS
+from wirelens.codecs.mevent.reading import code_meaning, code_name
+from wirelens.codecs.mevent.vocabulary import LONGEST_HEAD
 from wirelens.codecs.node import Node
 from wirelens.codecs.record import Record
 
@@ -120,7 +122,7 @@ def test_one_byte_at_a_time(vector: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("vector", VECTORS, ids=NAMES)
-def test_with_other_bytes_behind(vector: dict[str, Any], tail: str) -> None:
+def test_followed_by_other_bytes(vector: dict[str, Any], tail: str) -> None:
     data = bytes.fromhex(vector["hex"])
     whole = vector["message"]
     if tail == "zeros" and not whole.get("prefix"):
@@ -128,14 +130,14 @@ def test_with_other_bytes_behind(vector: dict[str, Any], tail: str) -> None:
             pytest.skip("zeros are the end marker that was missing")
         if "reply" in whole and "variables" not in whole["reply"]:
             pytest.skip("zeros are a vsize")
-    behind = TAILS[tail] or data
-    records = codecs.decode(data + behind, "mevent")
+    following = TAILS[tail] or data
+    records = codecs.decode(data + following, "mevent")
     assert without_hdf(message(records[0])) == whole
     assert records[0].length == len(data)
     if tail == "another":
         assert [without_hdf(message(record)) for record in records] == [whole, whole]
-    assert codecs.encode([record.to_json() for record in records]) == data + behind
-    assert texts(in_bytes(data + behind)) == texts(records)
+    assert codecs.encode([record.to_json() for record in records]) == data + following
+    assert texts(in_bytes(data + following)) == texts(records)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=NAMES)
@@ -290,7 +292,7 @@ MEANINGS: list[tuple[str, bytes, list[dict[str, Any]], list[str]]] = [
         ["odd-id"],
     ),
     (
-        "the same behind a prefix",
+        "the same after a prefix",
         prefixed(bytes.fromhex("fd7f000000000010")),
         [{"prefix": True, "reply": {"id": 0xFD7F0000, "code": 16}}],
         ["odd-id"],
@@ -308,7 +310,7 @@ MEANINGS: list[tuple[str, bytes, list[dict[str, Any]], list[str]]] = [
         [],
     ),
     (
-        "bytes behind the end inside vsize and inside the prefix",
+        "bytes after the end inside vsize and inside the prefix",
         prefixed(reply(ROOT + EOF + b"\1\2") + b"\3"),
         [],
         [],
@@ -496,7 +498,7 @@ def test_what_decoded_before_a_failure_is_shown() -> None:
         reply(ROOT + EOF),
     ],
 )
-def test_decoding_goes_on_behind_damage(following: bytes) -> None:
+def test_decoding_goes_on_after_damage(following: bytes) -> None:
     records = decode(b"\xff" * 5 + following + following)
     assert records[0].error is not None
     assert [record.length for record in records[1:]] == [len(following)] * 2
@@ -725,7 +727,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"reply": {}}, "reply", '"code"'),
     ({"reply": {"code": 1, "eof": True}}, "reply.eof", "variables"),
     ({"reply": {"code": 1}, "dialect": "deployed"}, "dialect", "no dialect"),
-    ({"reply": {"code": 1, "variables": [], "error_code": 1}}, "reply.error_code", "in the place of"),
+    ({"reply": {"code": 1, "variables": [], "error_code": 1}}, "reply.error_code", "takes the place of variables"),
 ]
 
 

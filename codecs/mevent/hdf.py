@@ -2,12 +2,12 @@
 
 mevent sends its data sets as such text. A line is `name = value`, `name : link`, `name := copy`,
 `name {` with the children on the lines up to `}`, or `name << MARK` with the value on the lines up to
-one that starts with MARK; attributes stand in brackets behind the name; `#` starts a comment. A name is
-made of letters, digits, `_` and the dots of a path. Source: ClearSilver's documentation of the HDF data
-set, and what its reader accepts; mevent's text, note 2.
+one that starts with MARK; attributes are in brackets after the name; `#` starts a comment. A name consists
+of letters, digits, `_` and the dots of a path. Source: ClearSilver's documentation of the HDF data set, and
+what its reader accepts; mevent's text, note 2.
 
 As JSON an item is {"name", "attributes"?, "value" | "link" | "copy" | "children"}. An attribute without
-a value reads as "1". There is no `$wire` here: the text itself is kept by whoever holds it.
+a value reads as "1". There is no `$wire` here: the message that contains the text keeps it too.
 """
 
 from typing import Final
@@ -21,16 +21,16 @@ from wirelens.codecs.node import Json, Node, field, utf8
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import count
 
-MAX_TEXT: Final = 1 << 20  # bytes of text that are drawn as a tree; mevent itself stops at 64 KiB
+MAX_TEXT: Final = 1 << 20  # bytes of text that are read; mevent itself stops at 64 KiB
 
 BLANKS: Final = b" \t\n\v\f\r"
 _ESCAPES: Final[dict[int, int]] = {ord("n"): 10, ord("t"): 9, ord("r"): 13}
 _DIGITS: Final = b"0123456789"
 
-# What becomes of an item whose line was read.
+# The result of reading the line of an item.
 _DONE: Final = 0
 _OPEN: Final = 1  # its children follow
-_BROKEN: Final = 2  # it is no item
+_BROKEN: Final = 2  # it is not an item
 
 
 def _unquoted(node: Node) -> Json:
@@ -40,8 +40,8 @@ def _unquoted(node: Node) -> Json:
     return {"$raw": content.hex()} if text is None else text
 
 
-def _one(node: Node) -> Json:
-    """What an attribute without a value means."""
+def _implied(node: Node) -> Json:
+    """The value of an attribute without one."""
     return "1"
 
 
@@ -56,33 +56,33 @@ _ATTRIBUTES: Final[i64] = t.head(t.MAP, field("attributes"))
 _KEY: Final[i64] = t.head(t.STRING)
 _PLAIN: Final[i64] = t.head(t.STRING)
 _QUOTED: Final[i64] = t.head(t.COMPUTED, field("", None, _unquoted))
-_BARE: Final[i64] = t.head(t.COMPUTED, field("", None, _one))
+_BARE: Final[i64] = t.head(t.COMPUTED, field("", None, _implied))
 
 
 def is_blank(byte: i64) -> bool:
-    """What C's isspace says in the C locale."""
+    """Whether C's isspace holds for a byte, in the C locale."""
     return byte == 32 or 9 <= byte <= 13
 
 
 def is_name(byte: i64) -> bool:
-    """True for what names of items are made of: of attributes too, but for `_` and the dot."""
+    """Whether a byte may be part of an item's name: an ASCII letter or digit, `_` or a dot."""
     return 97 <= byte <= 122 or 65 <= byte <= 90 or 48 <= byte <= 57 or byte == 95 or byte == 46
 
 
 def is_key(byte: i64) -> bool:
-    """Whether a byte is an ASCII letter or digit."""
+    """Whether a byte may be part of an attribute's name: an ASCII letter or digit."""
     return is_name(byte) and byte != 95 and byte != 46
 
 
 def skip_blanks(data: bytes, at: i64, end: i64) -> i64:
-    """The first position from `at` on that holds no blank; `end` if there is none."""
+    """The first position from `at` on that is not a blank; `end` if there is none."""
     while at < end and is_blank(data[at]):
         at += 1
     return at
 
 
 def strip_end(data: bytes, start: i64, end: i64) -> i64:
-    """The end of a range without the blanks at its end."""
+    """The end of a range, less the blanks before it."""
     while end > start and is_blank(data[end - 1]):
         end -= 1
     return end
@@ -117,19 +117,19 @@ def unescape(quoted: bytes) -> bytes:
 def read(tape: Tape, buffer: Buffer, start: i64, end: i64) -> None:
     """Write the tree of the HDF text in buffer.data[start:end] as the member `hdf`.
 
-    The text ends at the first NUL, as in C. Text that is no HDF from its first line on gives no member
-    at all; where a later line breaks the form, what came before is kept, with a note.
+    The text ends at the first NUL, as in C. Text whose first line is not HDF gives no member at all; if a
+    later line is not, what came before is kept, with a note.
     """
     if end - start > MAX_TEXT:
         tape.note(
-            "limit", start, f"{end - start} bytes of text are not drawn as HDF, {MAX_TEXT} at most", buffer
+            "limit", start, f"{end - start} bytes of text are not read as HDF, {MAX_TEXT} at most", buffer
         )
         return
     _Reader(tape, buffer, start, end).read()
 
 
 class _Reader:
-    """Reads one text; `problem` says what broke the form, at `at`."""
+    """Reads one text; `problem` states what is not HDF, at `at`."""
 
     def __init__(self, tape: Tape, buffer: Buffer, start: i64, end: i64) -> None:
         self.tape: Final = tape
@@ -144,12 +144,13 @@ class _Reader:
         self.pos: i64 = start
 
     def read(self) -> None:
+        """Write the member `hdf`, or nothing."""
         tape = self.tape
         data = self.data
         stop = self.stop
-        size = tape.size()
+        mark = tape.mark()
         root = tape.open(_HDF, self.start, 0)
-        opened: list[i64] = []  # items with their children, both open
+        opened: list[i64] = []  # open nodes: an item, then the array of its children
         good = False
         while self.pos < stop:
             newline: i64 = data.find(b"\n", self.pos, stop)
@@ -167,19 +168,18 @@ class _Reader:
                 continue
             if byte == 0x7D:
                 if strip_end(data, at, line_end) != at + 1:
-                    self.problem = "text stands behind }"
+                    self.problem = "text after }"
                 elif not opened:
-                    self.problem = "a } without its {"
+                    self.problem = "a } without a {"
                 if self.problem:
                     break
                 tape.close(opened.pop(), at)
                 tape.close(opened.pop(), at + 1)
                 continue
-            before = tape.size()
             item = tape.open(_ITEM, at, 0)
             outcome = self.item(at, line_end)
             if outcome == _BROKEN:
-                tape.cut(before)
+                tape.cut(item)
                 break
             good = True
             if outcome == _OPEN:
@@ -191,63 +191,63 @@ class _Reader:
                 break
         if opened and not self.problem:
             self.at = stop
-            self.problem = "a { without its }"
+            self.problem = "a { without a }"
         while opened:
             tape.close(opened.pop(), self.at)
         tape.close(root, stop)
         if self.problem and not good:
-            tape.cut(size)
+            tape.rollback(mark)
             return
         if self.problem:
-            tape.note("hdf-damaged", self.at, f"the HDF text breaks off: {self.problem}", self.buffer)
+            tape.note("hdf-damaged", self.at, f"the HDF text is damaged: {self.problem}", self.buffer)
         if stop + 1 < self.end:
             left = self.end - stop - 1
-            tape.note("hdf-damaged", stop, f"{count(left, 'byte')} behind the NUL", self.buffer)
+            tape.note("hdf-damaged", stop, f"{count(left, 'byte')} after the NUL", self.buffer)
 
     def item(self, at: i64, line_end: i64) -> i64:
-        """Write the members of an item whose line starts at `at`."""
+        """Write the members of an item whose line starts at `at`; returns what became of it."""
         tape = self.tape
         data = self.data
         name_end = at
         while name_end < line_end and is_name(data[name_end]):
             name_end += 1
-        mark = skip_blanks(data, name_end, line_end)
+        pos = skip_blanks(data, name_end, line_end)
         self.problem = "a line without a name and an operator"
-        if name_end == at or mark == line_end:
+        if name_end == at or pos == line_end:
             return _BROKEN
         tape.leaf(_NAME, at, name_end, at)
-        if data[mark] == 0x5B:
-            mark = self.attributes(mark, line_end)
-            if mark < 0:
+        if data[pos] == 0x5B:
+            pos = self.attributes(pos, line_end)
+            if pos < 0:
                 self.problem = "malformed attributes"
                 return _BROKEN
-            mark = skip_blanks(data, mark, line_end)
-        operator: i64 = data[mark] if mark < line_end else -1
-        following: i64 = data[mark + 1] if mark + 1 < line_end else -1
+            pos = skip_blanks(data, pos, line_end)
+        operator: i64 = data[pos] if pos < line_end else -1
+        following: i64 = data[pos + 1] if pos + 1 < line_end else -1
         if operator == 0x3C and following == 0x3C:
-            return self.here(mark + 2, line_end)
+            return self.here_document(pos + 2, line_end)
         if operator != 0x3D and operator != 0x3A and operator != 0x7B:
             return _BROKEN
         self.problem = ""
         if operator == 0x7B:
-            tape.open(_CHILDREN, mark, 0)
+            tape.open(_CHILDREN, pos, 0)
             return _OPEN
         if operator == 0x3D:
-            self.rest(_VALUE, mark + 1, line_end)
+            self.rest_of_line(_VALUE, pos + 1, line_end)
         elif following == 0x3D:
-            self.rest(_COPY, mark + 2, line_end)
+            self.rest_of_line(_COPY, pos + 2, line_end)
         else:
-            self.rest(_LINK, mark + 1, line_end)
+            self.rest_of_line(_LINK, pos + 1, line_end)
         return _DONE
 
-    def rest(self, head: i64, at: i64, line_end: i64) -> None:
-        """What is left of a line, without the blanks around it."""
+    def rest_of_line(self, head: i64, at: i64, line_end: i64) -> None:
+        """Write the rest of a line, without the blanks around it."""
         start = skip_blanks(self.data, at, line_end)
         end = strip_end(self.data, start, line_end)
         self.tape.leaf(head, start, end, start)
 
-    def here(self, at: i64, line_end: i64) -> i64:
-        """The lines of a here-document, up to one that starts with its mark and a blank."""
+    def here_document(self, at: i64, line_end: i64) -> i64:
+        """Write the lines of a here-document, up to one that starts with its mark and a blank."""
         data = self.data
         stop = self.stop
         start = skip_blanks(data, at, line_end)
@@ -268,13 +268,13 @@ class _Reader:
                 return _DONE
             line = after
         self.at = stop
-        self.problem = "a here-document without its end"
+        self.problem = "a here-document without an end"
         self.tape.leaf(_VALUE, content, stop, content)
         self.pos = stop
         return _DONE
 
     def attributes(self, opening: i64, end: i64) -> i64:
-        """The attributes of an item, written as a map; the position behind `]`, -1 if malformed."""
+        """Write the attributes of an item as a map; returns the position after `]`, -1 if malformed."""
         tape = self.tape
         data = self.data
         node = tape.open(_ATTRIBUTES, opening, -1)
@@ -314,33 +314,35 @@ class _Reader:
 
 
 def lookup(items: Node, name: str) -> Node | None:
-    """The value node at a dotted name below the array of items; the last one, as the reader sees it."""
-    found: Node | None = None
+    """The value at a dotted name below an array of items; the last of several, as ClearSilver reads it."""
+    value: Node | None = None
     work: list[tuple[Node, str]] = [(items, name)]
     while work:
-        below, wanted = work.pop()
-        for item in below.children:
-            said = item.member("name")
-            if said is None:
+        parent, path = work.pop()
+        for item in parent.children:
+            name_node = item.member("name")
+            if name_node is None:
                 continue
-            own = said.shown
-            if own == wanted:
-                found = item.member("value") or found
-            elif wanted.startswith(own + "."):
+            item_name = name_node.shown
+            if item_name == path:
+                found = item.member("value")
+                if found is not None:
+                    value = found
+            elif path.startswith(item_name + "."):
                 children = item.member("children")
                 if children is not None:
-                    work.append((children, wanted[len(own) + 1 :]))
-    return found
+                    work.append((children, path[len(item_name) + 1 :]))
+    return value
 
 
 _MEMBERS: Final = ("name", "attributes", "value", "link", "copy", "children")
 
 
 def write(items: Json, place: Path, out: BytesWriter) -> None:
-    """Write the text of an array of items, the way ClearSilver dumps a data set.
+    """Write the text of an array of items, as ClearSilver dumps a data set.
 
     A value of several lines becomes a here-document, which ends with a newline. Raises EncodeError for
-    what the text cannot hold.
+    content that the text cannot hold.
     """
     work: list[tuple[Json, Path | None]] = []
     _push(items, place, work)
@@ -373,18 +375,19 @@ def write(items: Json, place: Path, out: BytesWriter) -> None:
 
 
 def _push(items: Json, place: Path, work: list[tuple[Json, Path | None]]) -> None:
+    """Put items on the stack, so that the first comes off first."""
     array = array_of(items, place, "items of HDF")
     work.extend((array[at], Path(place, f"[{at}]")) for at in range(len(array) - 1, -1, -1))
 
 
 def _name(members: dict[str, Json], place: Path) -> bytes:
-    """An item's name, which must be one that HDF can hold."""
+    """An item's name. Raises EncodeError for one that HDF cannot hold."""
     where = Path(place, ".name")
     if "name" not in members:
         raise place.error('an item needs the member "name"')
     name = text_bytes(members["name"], where)
     if not name or not all(is_name(byte) for byte in name):
-        raise where.error("a name in HDF is made of letters, digits, _ and dots")
+        raise where.error("a name in HDF consists of letters, digits, _ and dots")
     return name
 
 
@@ -394,14 +397,14 @@ def _head(members: dict[str, Json], place: Path) -> bytes:
     if "attributes" not in members:
         return name
     where = Path(place, ".attributes")
-    given = members["attributes"]
-    if isinstance(given, dict) and list(given) == ["$map"]:
-        given = given["$map"]
+    attributes = members["attributes"]
+    if isinstance(attributes, dict) and list(attributes) == ["$map"]:
+        attributes = attributes["$map"]
     pairs: list[tuple[Json, Json]] = []
-    if isinstance(given, dict):
-        pairs.extend(given.items())
+    if isinstance(attributes, dict):
+        pairs.extend(attributes.items())
     else:
-        for pair in array_of(given, where, "pairs [name, value], or an object"):
+        for pair in array_of(attributes, where, "pairs [name, value], or an object"):
             if not isinstance(pair, list) or len(pair) != 2:
                 raise where.error("expected pairs [name, value]")
             pairs.append((pair[0], pair[1]))
@@ -409,7 +412,7 @@ def _head(members: dict[str, Json], place: Path) -> bytes:
     for key, value in pairs:
         word = text_bytes(key, where)
         if not word or not all(is_key(byte) for byte in word):
-            raise where.error(f"{key!r}: the name of an attribute is made of letters and digits")
+            raise where.error(f"{key!r}: the name of an attribute consists of letters and digits")
         content = text_bytes(value, where)
         if b"\0" in content:
             raise where.error("HDF text cannot hold a NUL")
@@ -418,20 +421,22 @@ def _head(members: dict[str, Json], place: Path) -> bytes:
 
 
 def _escaped(content: bytes) -> bytes:
+    """The inside of a quoted attribute; `unescape` is the inverse."""
     content = content.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
     return content.replace(b"\n", b"\\n").replace(b"\t", b"\\t").replace(b"\r", b"\\r")
 
 
 def _line(content: bytes, place: Path) -> bytes:
-    """Content that has to stand on one line."""
+    """Content that has to fit on one line."""
     if b"\n" in content or b"\0" in content:
-        raise place.error("it has to stand on one line, without NUL")
+        raise place.error("it has to fit on one line, without NUL")
     if content != content.strip(BLANKS):
         raise place.error("one line of HDF cannot keep blanks at its ends")
     return content
 
 
 def _value(head: bytes, content: bytes, place: Path, out: BytesWriter) -> None:
+    """Write an item with a value: on its line, or as a here-document."""
     if b"\n" not in content:
         out.write(head + b" = " + _line(content, place) + b"\n")
         return

@@ -1,0 +1,51 @@
+"""The mevent codec: both numberings of types, with and without the prefix of TCP."""
+
+from typing import Final
+
+from librt.strings import BytesWriter
+from mypy_extensions import i64
+
+from wirelens.codecs.codec import Codec, Evidence, Exchange
+from wirelens.codecs.cursor import Cursor
+from wirelens.codecs.mevent import decoding, encoding, evidence, reading
+from wirelens.codecs.node import Json, Node
+from wirelens.codecs.tape import Tape
+
+
+class Mevent(Codec):
+    """mevent in both numberings, with and without the prefix of TCP."""
+
+    def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
+        """See Codec.decode."""
+        decoding.decode(cursor, tape, final)
+
+    def encode(self, message: Json, out: BytesWriter) -> None:
+        """See Codec.encode."""
+        encoding.encode(message, out)
+
+    def probe(self, data: bytes, other: bytes) -> Evidence:
+        """See Codec.probe."""
+        return evidence.probe(data, other)
+
+    def resync(self, data: bytes, start: i64, end: i64) -> i64:
+        """See Codec.resync."""
+        return evidence.resync(data, start, end)
+
+    def kind(self, root: Node) -> str:
+        """See Codec.kind."""
+        return reading.kind(root)
+
+    def summary(self, root: Node) -> str:
+        """See Codec.summary."""
+        return reading.summary(root)
+
+    def annotate(self, node: Node) -> str:
+        """See Codec.annotate."""
+        return reading.annotate(node)
+
+    def exchange(self, root: Node) -> Exchange:
+        """See Codec.exchange."""
+        return reading.exchange(root)
+
+
+CODECS: Final = (Mevent("mevent"),)

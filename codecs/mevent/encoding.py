@@ -1,0 +1,151 @@
+"""JSON to bytes: requests, replies and their variables."""
+
+from librt.strings import BytesWriter, write_i64_be
+
+from wirelens.codecs.errors import EncodeError
+from wirelens.codecs.json_input import Path, array_of, hex_bytes, number_of, object_of, only, text_bytes
+from wirelens.codecs.mevent import hdf
+from wirelens.codecs.mevent import vocabulary as v
+from wirelens.codecs.node import Json
+
+
+def encode(message: Json, out: BytesWriter) -> None:
+    """See Codec.encode. Defaults: version 1, id 1, command 0, flags 0, eof true, no prefix."""
+    members = object_of(message, "", "a message with request or reply")
+    only(members, ("request", "reply", "dialect", "prefix", "extra"), "")
+    if ("request" in members) == ("reply" in members):
+        raise EncodeError("", 'a message has one of "request" and "reply"')
+    dialect = members.get("dialect", "specified")
+    if dialect not in ("specified", "deployed"):
+        raise EncodeError("dialect", 'expected "specified" or "deployed"')
+    prefix = members.get("prefix", False)
+    if not isinstance(prefix, bool):
+        raise EncodeError("prefix", "expected true or false")
+    if "extra" in members and not prefix:
+        raise EncodeError("extra", "only a message with prefix can have bytes after it")
+    body = BytesWriter()
+    deployed = dialect == "deployed"
+    if "request" in members:
+        _write_request(object_of(members["request"], "request", "a request"), deployed, body)
+    else:
+        reply = object_of(members["reply"], "reply", "a reply")
+        if "dialect" in members and "variables" not in reply:
+            raise EncodeError("dialect", "a reply without variables has no dialect")
+        _write_reply(reply, deployed, body)
+    if "extra" in members:
+        body.write(hex_bytes(members["extra"], "extra"))
+    if prefix:
+        _write_word(out, len(body) + 4)
+    out.write(body.getvalue())
+
+
+def _write_word(out: BytesWriter, number: int) -> None:
+    """Write an unsigned 32-bit number."""
+    out.append(number >> 24 & 0xFF)
+    out.append(number >> 16 & 0xFF)
+    out.append(number >> 8 & 0xFF)
+    out.append(number & 0xFF)
+
+
+def _write_request(request: dict[str, Json], deployed: bool, out: BytesWriter) -> None:
+    only(request, ("version", "id", "command", "flags", "plugin", "variables", "eof"), "request")
+    version = number_of(request.get("version", 1), {}, "request.version", 0, 15)
+    request_id = number_of(request.get("id", 1), {}, "request.id", 0, v.MAX_ID)
+    command = number_of(request.get("command", 0), v.COMMANDS, "request.command", 0, 0xFFFF)
+    flags = number_of(request.get("flags", 0), v.FLAGS, "request.flags", 0, 0xFFFF)
+    if "plugin" not in request:
+        raise EncodeError("request", 'a request needs the member "plugin"')
+    plugin = text_bytes(request["plugin"], "request.plugin")
+    _write_word(out, version << 28 | request_id)
+    _write_word(out, command << 16 | flags)
+    _write_word(out, len(plugin))
+    out.write(plugin)
+    _write_variables(request.get("variables", []), "request.variables", deployed, out)
+    _write_eof(request, "request", out)
+
+
+def _write_reply(reply: dict[str, Json], deployed: bool, out: BytesWriter) -> None:
+    only(reply, ("id", "code", "error_code", "variables", "eof", "extra"), "reply")
+    if "code" not in reply:
+        raise EncodeError("reply", 'a reply needs the member "code"')
+    _write_word(out, number_of(reply.get("id", 1), {}, "reply.id", 0, 0xFFFFFFFF))
+    _write_word(out, number_of(reply["code"], {}, "reply.code", 0, 0xFFFFFFFF))
+    if "variables" not in reply:
+        for name in ("eof", "extra"):
+            if name in reply:
+                raise EncodeError(f"reply.{name}", 'only allowed with "variables"')
+        if "error_code" in reply:
+            _write_word(out, number_of(reply["error_code"], {}, "reply.error_code", 1, 0xFFFFFFFF))
+        return
+    if "error_code" in reply:
+        raise EncodeError("reply.error_code", "it takes the place of variables")
+    val = BytesWriter()
+    _write_variables(reply["variables"], "reply.variables", deployed, val)
+    _write_eof(reply, "reply", val)
+    if "extra" in reply:
+        val.write(hex_bytes(reply["extra"], "reply.extra"))
+    _write_word(out, len(val))
+    out.write(val.getvalue())
+
+
+def _write_eof(part: dict[str, Json], path: str, out: BytesWriter) -> None:
+    eof = part.get("eof", True)
+    if not isinstance(eof, bool):
+        raise EncodeError(path + ".eof", "expected true or false")
+    if eof:
+        _write_word(out, v.EOF)
+
+
+def _write_variables(variables: Json, path: str, deployed: bool, out: BytesWriter) -> None:
+    """Write variables, nested ones with an explicit stack."""
+    names = v.DEPLOYED_TYPES if deployed else v.SPECIFIED_TYPES
+    work: list[tuple[Json, Path]] = []
+    _push(array_of(variables, path, "variables"), Path(None, path), work)
+    while work:
+        item, place = work.pop()
+        variable = object_of(item, place, "a variable")
+        only(variable, ("type", "name", "value", "hdf"), place)
+        type_name = variable.get("type")
+        if type_name == "ULONG" and not deployed:
+            raise Path(place, ".type").error('ULONG exists only with "dialect": "deployed"')
+        if not isinstance(type_name, str):
+            raise Path(place, ".type").error("expected one of " + ", ".join(names.values()))
+        kind = number_of(type_name, names, Path(place, ".type"), 0, 0)
+        if "name" not in variable:
+            raise place.error('a variable needs the member "name"')
+        name = text_bytes(variable["name"], Path(place, ".name"))
+        _write_word(out, kind)
+        _write_word(out, len(name))
+        out.write(name)
+        if "value" not in variable and not (type_name == "STRING" and "hdf" in variable):
+            raise place.error('a variable needs the member "value"')
+        where = Path(place, ".value")
+        if type_name == "U32":
+            _write_word(out, number_of(variable["value"], {}, where, 0, 0xFFFFFFFF))
+        elif type_name == "ULONG":
+            number = number_of(variable["value"], {}, where, 0, (1 << 64) - 1)
+            write_i64_be(out, number - (1 << 64) if number >> 63 else number)
+        elif type_name == "ARRAY":
+            elements = array_of(variable["value"], where, "variables")
+            _write_word(out, len(elements))
+            _push(elements, where, work)
+        else:
+            content = _string(variable, deployed, place)
+            _write_word(out, len(content))
+            out.write(content)
+
+
+def _string(variable: dict[str, Json], deployed: bool, place: Path) -> bytes:
+    """The bytes of a STRING: its value, or else its HDF as text, with the NUL that deployed writers add."""
+    if "value" in variable:
+        return text_bytes(variable["value"], Path(place, ".value"))
+    text = BytesWriter()
+    hdf.write(variable["hdf"], Path(place, ".hdf"), text)
+    if deployed:
+        text.append(0)
+    return text.getvalue()
+
+
+def _push(variables: list[Json], place: Path, work: list[tuple[Json, Path]]) -> None:
+    """Put variables on the stack, so that the first comes off first."""
+    work.extend((variables[at], Path(place, f"[{at}]")) for at in range(len(variables) - 1, -1, -1))
