@@ -727,7 +727,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"reply": {}}, "reply", '"code"'),
     ({"reply": {"code": 1, "eof": True}}, "reply.eof", "variables"),
     ({"reply": {"code": 1}, "dialect": "deployed"}, "dialect", "no dialect"),
-    ({"reply": {"code": 1, "variables": [], "error_code": 1}}, "reply.error_code", "takes the place of variables"),
+    ({"reply": {"code": 1, "variables": [], "error_code": 1}}, "reply.error_code", "takes the place of"),
 ]
 
 
