@@ -195,18 +195,27 @@ def _header_size(data: bytes) -> int:
 
 
 def _salvage(inflater: "zlib._Decompress", data: bytes) -> bytes:
-    """What unpacks before the damage: zlib gives nothing of a call that meets it, so it is asked for less."""
+    """What unpacks before the damage, however the data was cut into chunks.
+
+    zlib gives nothing of a call that meets damage. So it is fed less and less, down to the damaged byte, and
+    is then asked for single bytes of content.
+    """
     parts: list[bytes] = []
+    at = 0
     for size in (1 << 12, 1 << 6, 1):
-        while True:
+        while at < len(data):
             before = inflater.copy()
             try:
-                part = inflater.decompress(data, size)
+                parts.append(inflater.decompress(data[at : at + size]))
             except zlib.error:
                 inflater = before
                 break
-            if not part:
-                return b"".join(parts)
+            at += size
+    damaged = data[at : at + 1]
+    try:
+        while part := inflater.decompress(damaged, 1):
             parts.append(part)
-            data = inflater.unconsumed_tail
+            damaged = inflater.unconsumed_tail
+    except zlib.error:
+        pass
     return b"".join(parts)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from building import ethernet, ipv4, pcap, tcp
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wirelens.codecs.captures.gzip import STEP, Unpacker
@@ -130,14 +130,13 @@ def test_what_only_begins_like_gzip_is_given_out_as_it_is(data: bytes, size: int
 @given(
     st.binary(max_size=400), st.lists(st.tuples(st.integers(0, 500), st.integers(0, 255))), st.integers(1, 60)
 )
+@example(b"", [(10, 58)], 1)
 def test_any_damage_is_survived(content: bytes, damage: list[tuple[int, int]], size: int) -> None:
     data = bytearray(gzip.compress(content))
     for at, value in damage:
         data[at % len(data)] = value
     if data[:3] == b"\x1f\x8b\x08":
-        whole = unpack(bytes(data))
-        assert whole[2] == unpack(bytes(data), size)[2]
-        assert abs(len(whole[0]) - len(unpack(bytes(data), size)[0])) <= 258
+        assert unpack(bytes(data), size) == unpack(bytes(data))
 
 
 def frames(count: int) -> list[bytes]:
