@@ -132,13 +132,13 @@ def make(folder: Path, size: int, files: int) -> int:
 
 def convert(spark: Any, folder: Path, target: Path) -> dict[str, Any]:
     """Convert a folder; what it took."""
-    from wirelens.cli.bulk.job import Job, Order
+    from wirelens.cli.bulk.job import Job, JobOptions
 
     shutil.rmtree(target, ignore_errors=True)
-    job = Job(Order([str(folder)], str(target)))
+    job = Job(JobOptions([str(folder)], str(target)))
     try:
         began = time.monotonic()
-        job.look()
+        job.inspect()
         report = job.work(spark)
         seconds = time.monotonic() - began
     finally:

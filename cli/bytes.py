@@ -53,7 +53,7 @@ def command(
 
 def read(inputs: Inputs) -> Iterator[bytes]:
     """The bytes of all inputs, in chunks."""
-    from wirelens.cli.inputs import InputError
+    from wirelens.cli.input import InputError
 
     for item in inputs:
         if item.capture:

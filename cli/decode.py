@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
+    from wirelens.cli.input import Input
     from wirelens.cli.input_options import InputOptions, OutputOptions
-    from wirelens.cli.inputs import Input, Inputs
+    from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
     from wirelens.cli.packets import Capture
     from wirelens.cli.select import Selection
@@ -105,7 +106,7 @@ class Run:
 
     def batches(self) -> Iterator[list[Record]]:
         """The records of all inputs, some at a time, each when it is complete."""
-        from wirelens.cli.inputs import InputError
+        from wirelens.cli.input import InputError
         from wirelens.codecs.record import any_damaged
 
         for item in self.inputs:

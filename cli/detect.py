@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
+    from wirelens.cli.input import Input
     from wirelens.cli.input_options import InputOptions, OutputOptions
-    from wirelens.cli.inputs import Input, Inputs
+    from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
     from wirelens.codecs import Candidate, Detection, Json
     from wirelens.codecs.captures.heads import Head
@@ -77,7 +78,7 @@ class Run:
 
     def results(self) -> Iterator[tuple[Input, str, Detection, int]]:
         """Input, flow, detection and bytes examined, each as soon as it is known."""
-        from wirelens.cli.inputs import InputError
+        from wirelens.cli.input import InputError
 
         for item in self.inputs:
             self.several = self.several or item.capture

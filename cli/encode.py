@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wirelens.cli import options
+from wirelens.cli.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,11 +33,7 @@ JSON is what `decode --format json` or `jsonl` writes: a record, an array of the
 @click.argument("paths", nargs=-1, type=options.PATH, metavar="[FILE]...")
 @click.option("--json", "texts", multiple=True, metavar="TEXT", help="JSON on the command line.")
 @options.protocol
-@click.option(
-    "--flow",
-    metavar="FLOW",
-    help="Of a capture's records those of this flow: its text, or the number that is listed.",
-)
+@options.record_flow
 @options.kind
 @options.output
 @click.pass_context
@@ -54,8 +51,9 @@ def command(
     Raw into a pipe or a file, a dump of offset, hex and text on a terminal.
     """
     from wirelens.cli.bytes import write
+    from wirelens.cli.input import RAW, InputError
     from wirelens.cli.input_options import InputOptions
-    from wirelens.cli.inputs import RAW, InputError, Inputs
+    from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
     from wirelens.codecs import EncodeError, encode
 
@@ -77,21 +75,15 @@ def command(
                         except LookupError as error:
                             raise InputError(f"{place}{path}{': ' if path else ''}{error.args[0]}") from None
             except InputError as error:
-                raise Refused("; ".join([str(error), *[note.text for note in item.notes]])) from None
+                raise RefusedError("; ".join([str(error), *[note.text for note in item.notes]])) from None
         write(chosen(found, flow), output, kind)
         if inputs.failed or inputs.damaged:
             ctx.exit(2 if inputs.failed else 1)
 
 
-class Refused(click.ClickException):
-    """JSON that does not become bytes."""
-
-    exit_code = 2
-
-
 def values(chunks: Iterator[bytes], name: str) -> Iterator[tuple[str, Json]]:
     """The JSON values of an input with what says where they stand: one, or one a line."""
-    from wirelens.cli.inputs import InputError
+    from wirelens.cli.input import InputError
     from wirelens.codecs import JsonTextError, loads
 
     whole = b"".join(chunks)
@@ -118,7 +110,7 @@ def values(chunks: Iterator[bytes], name: str) -> Iterator[tuple[str, Json]]:
 
 def lines(text: str, name: str) -> Iterator[tuple[str, Json]]:
     """The values of JSON lines."""
-    from wirelens.cli.inputs import InputError
+    from wirelens.cli.input import InputError
     from wirelens.codecs import JsonTextError, loads
 
     for number, line in enumerate(text.split("\n"), 1):
@@ -149,11 +141,11 @@ def chosen(found: dict[str, list[bytes]], flow: str | None) -> Sequence[bytes]:
         fitting = [name for name in names if flow in (name, name.rpartition(": ")[2])]
         if len(fitting) == 1:
             return found[fitting[0]]
-        raise Refused(
+        raise RefusedError(
             "--flow: " + (f"{flow!r} is in several files" if fitting else f"no {flow!r} here") + listed(found)
         )
     if len(names) > 1:
-        raise Refused(
+        raise RefusedError(
             "the records come from several directions; --flow says which of them to write" + listed(found)
         )
     return found[names[0]] if names else []

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Final
 
+    from wirelens.cli.input import Input
     from wirelens.cli.input_options import InputOptions, OutputOptions
-    from wirelens.cli.inputs import Input, Inputs
+    from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
     from wirelens.codecs import Json
@@ -91,7 +92,7 @@ class Run:
 
     def captures(self, pack: Callable[[Row, Input], bytes]) -> Iterator[tuple[Input, list[Listed]]]:
         """The captures with their flows in order; `pack` gives the bytes that are kept of each row."""
-        from wirelens.cli.inputs import InputError
+        from wirelens.cli.input import InputError
 
         for item in self.inputs:
             if not item.capture:

@@ -68,7 +68,7 @@ def _protocols() -> dict[str, str]:
 
 
 def _forms() -> dict[str, str]:
-    from wirelens.cli.inputs import CAPTURE
+    from wirelens.cli.input import CAPTURE
     from wirelens.codecs.captures.pasting import FORMS
 
     return {CAPTURE: "pcap, pcapng, snoop", **FORMS}
@@ -122,8 +122,18 @@ def protocol(function: Command) -> Command:
     return decorate(function)
 
 
+def record_flow(function: Command) -> Command:
+    """--flow of a command that reads records."""
+    decorate = click.option(
+        "--flow",
+        metavar="FLOW",
+        help="Of a capture's records those of this flow: its text, or the number that is listed.",
+    )
+    return decorate(function)
+
+
 def selection(function: Command) -> Command:
-    """--flow, --port."""
+    """--flow, --port of a command that reads captures."""
     for decorate in (
         click.option(
             "--port",

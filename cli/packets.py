@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wirelens.cli.inputs import STDIN
+from wirelens.cli.input import STDIN
 from wirelens.codecs.captures.reader import Reader
 from wirelens.codecs.conversations import Conversations, known
 from wirelens.formatters.layout import clean, count
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Final
 
-    from wirelens.cli.inputs import Input
+    from wirelens.cli.input import Input
     from wirelens.cli.select import Selection
     from wirelens.codecs import Record
     from wirelens.codecs.captures import Piece

@@ -1,6 +1,6 @@
 """A decoding task: rows of chunks.SCHEMA, sorted, in; part files, and one account for each bucket, out.
 
-One pair of endpoints is worked on at a time, so a task holds its unfinished bytes only, whatever the size of
+One pair of endpoints is decoded at a time, so a task holds only its unfinished bytes, whatever the size of
 the input.
 """
 
@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import gc
 import heapq
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from time import process_time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wirelens.cli.bulk import plain_json
-from wirelens.cli.bulk.beside import PacketFiles
+from wirelens.cli.bulk.accounts import (
+    BucketAccount,
+    InputAccount,
+    Part,
+    Problem,
+    RangeAccount,
+    load_range_account,
+)
 from wirelens.cli.bulk.chunks import (
     CHUNK,
     FILE,
@@ -23,38 +29,32 @@ from wirelens.cli.bulk.chunks import (
     RANGE,
     STATE_TIME,
     Row,
-    Run,
+    SegmentRun,
     bucket_of,
     flow_key,
     in_order,
 )
 from wirelens.cli.bulk.files import Folder, Readers
+from wirelens.cli.bulk.local_packets import PacketFiles
 from wirelens.cli.bulk.plan import Range, load_range
-from wirelens.cli.bulk.reading import Fault, Late, read_fragments
+from wirelens.cli.bulk.reading import LateSegment, read_fragments
 from wirelens.cli.bulk.rows import (
-    AGAIN,
-    CARRIED,
     ERRORS,
     HEAD_BYTES,
     MESSAGES,
     PAYLOAD,
     PENDING,
     RAW,
-    Account,
+    RESUMED,
+    RETRANSMITTED,
     Columns,
+    Counters,
     RowMaker,
     clean,
 )
 from wirelens.cli.bulk.table import PartWriter, PendingWriter, RecordWriter
 from wirelens.codecs import checkpoint
-from wirelens.codecs.captures import (
-    Assembler,
-    FragmentRow,
-    Piece,
-    Reader,
-    Segment,
-    unbundle,
-)
+from wirelens.codecs.captures import Assembler, FragmentRow, Piece, Reader, Segment, unbundle
 from wirelens.codecs.captures.streams import OVER_TIME_US
 from wirelens.codecs.conversations import Conversations
 from wirelens.codecs.decoder import Decoder
@@ -64,25 +64,27 @@ if TYPE_CHECKING:
     from pyspark.accumulators import Accumulator
 
 RESULT = "result binary"
-REFUSED_BYTES = 1 << 20
-"""So many bytes of an input that was refused are kept."""
+REFUSED_BYTES = 1 << 20  # kept of an input that was refused
 GC_OBJECTS = 100_000
+
+Steps = Generator[None, None, InputAccount]
+"""Decoding in small steps, so that its rows can be taken in between; ends with the input's account."""
 
 
 class Config(NamedTuple):
-    """What a decoding task has to know; plain values, for it crosses processes."""
+    """The settings of a decoding task; plain values, for it crosses processes."""
 
-    place: str  # the folder that is written to
+    place: str  # the target folder
     run: str  # the run's folder, relative to it
-    side: str  # where left-over fragments lie
-    beside: str  # where packets lie; "" in the rows themselves
+    fragments: str  # the folder of left-over fragments
+    packet_folder: str  # of packets, see local_packets.py; "" if they are in the rows
     buckets: int
     protocol: str  # "" detects
     jsonl: bool
     quarantine: str  # "full", "head" or "none": what is kept of unrecognised bytes
     final: bool  # whether streams end with the input, or are kept for the next run
-    separate: bool  # whether each file is for itself
-    horizon: int  # µs: what ended before that will not be heard of again
+    separate: bool  # whether streams end with their file
+    horizon: int  # µs: a flow that ended before it is complete
     names: tuple[tuple[int, str], ...]  # the input files' numbers and names
 
 
@@ -99,7 +101,7 @@ class Tables:
         self._pending: PendingWriter | None = None
 
     def columns(self, table: str, protocol: str) -> Columns:
-        """What takes the rows of `messages` of a protocol, or those of `quarantine`."""
+        """The columns for rows of `messages` of a protocol, or of `quarantine`."""
         writer = self._records.get((table, protocol))
         if writer is None:
             parts = [self._stage, table]
@@ -110,42 +112,43 @@ class Tables:
         return writer.columns
 
     def keep(self, key: bytes, state: bytes) -> None:
-        """Take what another run needs to go on with a pair of endpoints."""
+        """Keep the state of a pair of endpoints for the next run."""
         if self._pending is None:
             parts = (self._stage, "_ledger/_pending")
             self._pending = PendingWriter(self._folder, "pending", parts, self._stem)
         self._pending.add(key, state)
 
-    def close(self) -> list[tuple[str, str, str, int, int]]:
-        """Table, protocol, path, rows and bytes of each part."""
+    def close(self) -> list[Part]:
+        """The parts that were written."""
         writers: dict[tuple[str, str], PartWriter] = dict(self._records)
         if self._pending is not None:
             writers["pending", ""] = self._pending
-        parts: list[tuple[str, str, str, int, int]] = []
-        for (table, protocol), writer in writers.items():
+        parts: list[Part] = []
+        for (table, _), writer in writers.items():
             writer.close()
-            parts.extend((table, protocol, *file) for file in writer.files)
+            parts.extend(Part(table, path, rows) for path, rows in writer.files)
         return parts
 
 
 def decode_rows(
-    config: Config, counters: tuple[Accumulator[int], ...], batches: Iterable[pa.RecordBatch]
+    config: Config, accumulators: tuple[Accumulator[int], ...], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The accounts of the buckets in these batches. `counters` take messages and errors, if given."""
+    """The accounts of the buckets in these batches. `accumulators`, if given, add up messages and errors."""
     import pyarrow as pa
 
-    # Rows wait by the ten thousand, and looking for cycles among them again and again takes its time.
+    # Tens of thousands of rows wait at a time; searching them for cycles again and again takes long.
     gc.set_threshold(GC_OBJECTS)
     schema = pa.schema([("result", pa.binary())])
     names = dict(config.names)
-    late, left = read_fragments(config.side, config.final, config.separate)
-    for bucket, rows in groupby(_rows(batches), key=lambda row: row.bucket):
-        work = Bucket(config, bucket, names)
-        work.run(rows, [each for each in late if bucket_of(each[1], config.buckets) == bucket])
-        result = work.result(left)
-        for counter, what in zip(counters, (MESSAGES, ERRORS), strict=False):
-            counter.add(sum(counts[what] for counts in work.account.files.values()))
-        yield pa.RecordBatch.from_arrays([pa.array([plain_json.dumps(result)], pa.binary())], schema=schema)
+    late, left = read_fragments(config.fragments, config.final, config.separate)
+    for number, rows in groupby(_rows(batches), key=lambda row: row.bucket):
+        bucket = Bucket(config, number, names)
+        bucket.decode(rows, [item for item in late if bucket_of(item[1], config.buckets) == number])
+        # The first bucket reports the fragments that are kept for the next run.
+        account = bucket.close(left if number == 0 else [])
+        for accumulator, what in zip(accumulators, (MESSAGES, ERRORS), strict=False):
+            accumulator.add(sum(counts[what] for _, counts in account.counts))
+        yield pa.RecordBatch.from_arrays([pa.array([plain_json.dumps(account)], pa.binary())], schema=schema)
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
@@ -154,118 +157,119 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
 
 
 class Bucket:
-    """The work on one bucket."""
+    """Decodes one bucket."""
 
-    def __init__(self, config: Config, bucket: int, names: Mapping[int, str]) -> None:
-        self.config = config
-        self.bucket = bucket
-        self.began = process_time()
-        self.account = Account()
-        self.tables = Tables(config, bucket, names)
-        self.packets = PacketFiles(config.beside)
-        self.maker = RowMaker(config.quarantine, self.account, self.tables.columns)
+    def __init__(self, config: Config, number: int, names: Mapping[int, str]) -> None:
+        self._config = config
+        self._number = number
+        self._started = process_time()
+        self._counters = Counters()
+        self._ranges: list[RangeAccount] = []
+        self._inputs: list[InputAccount] = []
+        self._tables = Tables(config, number, names)
+        self._packets = PacketFiles(config.packet_folder)
+        self._maker = RowMaker(config.quarantine, self._counters, self._tables.columns)
 
-    def run(self, rows: Iterable[Row], late: list[Late]) -> None:
-        """Work through the bucket's rows; `late` are segments that came of left-over fragments."""
-        waiting: dict[bytes, list[tuple[int, int, Run]]] = {}
+    def decode(self, rows: Iterable[Row], late: list[LateSegment]) -> None:
+        """Decode the bucket's rows; `late` are the segments made of left-over fragments."""
+        late_runs: dict[bytes, list[tuple[int, int, SegmentRun]]] = {}
         for time, key, segment in late:
             packet = segment.packet
             # RAW counts what the reading tasks gave.
-            self.account.counts(packet >> FILE_SHIFT)[RAW] -= len(segment.payload)
-            waiting.setdefault(key, []).append((time, packet, ([(time, packet)], [segment])))
+            self._counters.counts(packet >> FILE_SHIFT)[RAW] -= len(segment.payload)
+            late_runs.setdefault(key, []).append((time, packet, ([(time, packet)], [segment])))
         for (kind, key), group in groupby(rows, key=lambda row: (row.kind, row.key)):
             if kind == CHUNK:
-                whole = iter(group)
-                first = next(whole)
+                chunks = iter(group)
+                first = next(chunks)
                 state = first.data if first.time == STATE_TIME else b""
-                rest = whole if state else chain((first,), whole)
-                chunks = ((row.time, row.packet, unbundle(flow_key(key), self._data(row))) for row in rest)
-                more = sorted(waiting.pop(key, ()), key=_first)
-                self._flow(key, state, heapq.merge(chunks, more, key=_first) if more else chunks)
+                if not state:
+                    chunks = chain((first,), chunks)
+                runs = ((row.time, row.packet, unbundle(flow_key(key), self._data(row))) for row in chunks)
+                more = sorted(late_runs.pop(key, ()), key=_start)
+                self._decode_flows(key, state, heapq.merge(runs, more, key=_start) if more else runs)
             elif kind == FILE:
                 for row in group:
-                    self._file(row)
+                    self._decode_file(row)
             elif kind == RANGE:
-                self.account.ranges.extend(json.loads(row.data) for row in group)
-        for key, more in waiting.items():
-            self._flow(key, b"", sorted(more, key=_first))
+                self._ranges.extend(load_range_account(plain_json.loads(row.data)) for row in group)
+        for key, more in late_runs.items():
+            self._decode_flows(key, b"", sorted(more, key=_start))
 
     def _data(self, row: Row) -> bytes:
         """The packets of a row."""
-        return self.packets.get(row.data) if self.config.beside else row.data
+        return self._packets.get(row.data) if self._config.packet_folder else row.data
 
-    def _flow(self, key: bytes, state: bytes, chunks: Iterable[tuple[int, int, Run]]) -> None:
-        """All connections of one pair of endpoints, from where an earlier run left them."""
-        pair = Endpoints(self.config.protocol, self.account, self.maker)
+    def _decode_flows(self, key: bytes, state: bytes, runs: Iterable[tuple[int, int, SegmentRun]]) -> None:
+        """Decode all flows of one pair of endpoints, from where an earlier run stopped."""
+        endpoints = Endpoints(self._config.protocol, self._counters, self._maker)
         if state:
-            pair.load(state)
-        for segments in in_order(chunks):
-            pair.add(segments)
-        if not self.config.final and pair.goes_on(self.config.horizon):
-            self.tables.keep(key, pair.keep())
+            endpoints.load(state)
+        for segments in in_order(runs):
+            endpoints.add(segments)
+        if not self._config.final and endpoints.may_continue(self._config.horizon):
+            self._tables.keep(key, endpoints.save())
         else:
-            pair.close()
+            endpoints.close()
 
-    def _file(self, row: Row) -> None:
-        """An input that is no capture."""
+    def _decode_file(self, row: Row) -> None:
+        """Decode an input that one task reads whole."""
         file = row.packet >> FILE_SHIFT
-        said: dict[str, Any] = {"file": file}
-        for _ in decode_plain(load_range(json.loads(row.data)), file, self.config.protocol, self.maker, said):
-            pass
-        counts = self.account.counts(file)
-        counts[PAYLOAD] += said["payload"]
-        counts[AGAIN] += said["retransmitted"]
-        self.account.flows += said["flows"]
-        self.account.inputs.append(said)
+        source = load_range(plain_json.loads(row.data))
+        account = finished(decode_input(source, file, self._config.protocol, self._maker))
+        counts = self._counters.counts(file)
+        counts[PAYLOAD] += account.payload
+        counts[RETRANSMITTED] += account.retransmitted
+        self._counters.flows += account.flows
+        self._inputs.append(account)
 
-    def result(self, left: list[FragmentRow]) -> dict[str, Any]:
-        """The account as plain values. The first bucket tells which fragments are kept for the next run."""
-        account = self.account
-        self.packets.close()
-        parts = self.tables.close()
-        return {
-            "bucket": self.bucket,
-            "busy": process_time() - self.began,
-            "parts": parts,
-            "files": list(account.files.items()),
-            "ranges": account.ranges,
-            "inputs": account.inputs,
-            "protocols": account.protocols,
-            "errors": account.errors,
-            "slow": sorted(account.slow, reverse=True),
-            "flows": account.flows,
-            "fragments": left if self.bucket == 0 else [],
-        }
+    def close(self, fragments: list[FragmentRow]) -> BucketAccount:
+        """End the parts; the bucket's account, with `fragments` in it."""
+        counters = self._counters
+        self._packets.close()
+        parts = self._tables.close()
+        return BucketAccount(
+            bucket=self._number,
+            seconds=process_time() - self._started,
+            flows=counters.flows,
+            parts=parts,
+            counts=list(counters.files.items()),
+            ranges=self._ranges,
+            inputs=self._inputs,
+            protocols=counters.protocols,
+            errors=counters.errors,
+            slowest=sorted(counters.slowest, reverse=True),
+            fragments=fragments,
+        )
 
 
 class Endpoints:
-    """The work on one pair of endpoints."""
+    """Decodes the flows of one pair of endpoints."""
 
-    def __init__(self, protocol: str, account: Account, maker: RowMaker) -> None:
+    def __init__(self, protocol: str, counters: Counters, maker: RowMaker) -> None:
         self._protocol = protocol or None
-        self._account = account
+        self._counters = counters
         self._maker = maker
-        self._begin(Assembler(), Conversations(self._protocol, sources=False))
+        self._begin(Assembler(), Conversations(self._protocol, sources=False, arrivals=True))
 
     def _begin(self, assembler: Assembler, conversations: Conversations) -> None:
         self._assembler = assembler
         self._conversations = conversations
         self._flows = assembler.flows
         self._payload = assembler.payload
-        # Bytes of each file that are to be put in order, less those that were.
-        self._came: dict[int, int] = {}
+        self._unplaced: dict[int, int] = {}  # by file: payload bytes that are in no piece yet
 
     def load(self, state: bytes) -> None:
-        """Go on where `keep` left off."""
-        streams, plain = plain_json.loads(state)
-        assembler, conversations = checkpoint.load(plain_json.tuples(plain), self._protocol, False)
+        """Continue what `save` gave."""
+        plain = plain_json.tuples(plain_json.loads(state))
+        assembler, conversations = checkpoint.load(plain, self._protocol, sources=False, arrivals=True)
         self._begin(assembler, conversations)
         waiting = assembler.waiting()
         for size, packet in waiting:
-            self._came[packet >> FILE_SHIFT] = self._came.get(packet >> FILE_SHIFT, 0) + size
-        flows = {flow.number: flow for flow, _ in assembler.known_flows()}
-        for size, packet in chain(waiting, self._maker.load(streams, flows)):
-            self._account.counts(packet >> FILE_SHIFT)[CARRIED] += size
+            file = packet >> FILE_SHIFT
+            self._unplaced[file] = self._unplaced.get(file, 0) + size
+        for size, packet in chain(waiting, conversations.undecoded()):
+            self._counters.counts(packet >> FILE_SHIFT)[RESUMED] += size
 
     def add(self, segments: list[Segment]) -> None:
         """Take the next segments, which are of one file."""
@@ -274,162 +278,165 @@ class Endpoints:
         size = assembler.extend(segments, pieces)
         if size:
             file = segments[0].packet >> FILE_SHIFT
-            counts = self._account.counts(file)
+            counts = self._counters.counts(file)
             counts[RAW] += size
             payload = assembler.payload
             if payload != self._payload:
                 size = payload - self._payload
                 counts[PAYLOAD] += size
-                self._came[file] = self._came.get(file, 0) + size
+                self._unplaced[file] = self._unplaced.get(file, 0) + size
                 self._payload = payload
         if pieces:
-            self._maker.pieces(pieces, self._conversations, self._came)
+            self._maker.add_pieces(pieces, self._conversations, self._unplaced)
 
     def close(self) -> None:
-        """The end: nothing more will come."""
-        self._maker.pieces(self._assembler.close(), self._conversations, self._came)
-        for said in self._conversations.close():
-            self._maker.said(said)
+        """End all flows."""
+        self._maker.add_pieces(self._assembler.close(), self._conversations, self._unplaced)
+        for message in self._conversations.close():
+            self._maker.add_message(message)
         self._maker.close()
-        self._settle(0)
+        self._count_retransmitted(0)
 
-    def goes_on(self, horizon: int) -> bool:
-        """Whether it is worth keeping: a connection is open, or ended so lately that more may come."""
+    def may_continue(self, horizon: int) -> bool:
+        """Whether more may follow in the next run: a flow is open, or ended only recently."""
         for flow, ended in self._assembler.known_flows():
             return flow.last_us >= (horizon if ended else horizon - OVER_TIME_US)
         return False
 
-    def keep(self) -> bytes:
-        """What another run needs to go on."""
+    def save(self) -> bytes:
+        """The state for the next run."""
         waiting = self._assembler.waiting()
-        streams, undecoded = self._maker.save()
-        for size, packet in chain(waiting, undecoded):
-            self._account.counts(packet >> FILE_SHIFT)[PENDING] += size
+        self._maker.close()
+        for size, packet in chain(waiting, self._conversations.undecoded()):
+            self._counters.counts(packet >> FILE_SHIFT)[PENDING] += size
         for size, packet in waiting:
-            self._came[packet >> FILE_SHIFT] -= size
-        self._settle(sum(size for size, _ in waiting))
-        return plain_json.dumps((streams, checkpoint.save(self._assembler, self._conversations)))
+            self._unplaced[packet >> FILE_SHIFT] -= size
+        self._count_retransmitted(sum(size for size, _ in waiting))
+        return plain_json.dumps(checkpoint.save(self._assembler, self._conversations))
 
-    def _settle(self, waiting: int) -> None:
-        """Count what came more than once; `waiting` bytes are not placed yet. All must add up."""
+    def _count_retransmitted(self, waiting: int) -> None:
+        """Count the bytes that no piece holds, except `waiting`. Raises AssertionError if sums differ."""
         assembler = self._assembler
         if assembler.payload != assembler.delivered + assembler.retransmitted + waiting:
             raise AssertionError("a flow's bytes do not add up")
-        if sum(self._came.values()) != assembler.retransmitted:
-            raise AssertionError("a flow's repeated bytes do not add up")
-        for file, size in self._came.items():
-            self._account.counts(file)[AGAIN] += size
-        self._account.flows += assembler.flows - self._flows
+        if sum(self._unplaced.values()) != assembler.retransmitted:
+            raise AssertionError("a flow's retransmitted bytes do not add up")
+        for file, size in self._unplaced.items():
+            self._counters.counts(file)[RETRANSMITTED] += size
+        self._counters.flows += assembler.flows - self._flows
 
 
-def decode_plain(
-    each: Range, file: int, protocol: str, maker: RowMaker, said: dict[str, Any]
-) -> Iterator[None]:
-    """Give the records of an input that is no capture, or one that is printed, to `maker`; in small steps.
+def finished(steps: Steps) -> InputAccount:
+    """Take all steps of decoding; the account at their end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            account: InputAccount = end.value
+            return account
 
-    `said` gets the bytes read after unpacking, and how the input is packed and damaged.
-    """
-    from wirelens.cli.inputs import Input, InputError
+
+def decode_input(source: Range, file: int, protocol: str, maker: RowMaker) -> Steps:
+    """Decode a file that is not a capture, or a capture as text, into rows of `maker`."""
+    from wirelens.cli.input import Input, InputError
 
     readers = Readers()
-
-    class Remote(Input):
-        def _read(self) -> Iterator[bytes]:
-            return readers.chunks(each.root, each.path, 0, each.length)
-
-    source = Remote(each.name)
-    decoder = Decoder(protocol or None)
-    read, status, refused = 0, "done", ""
+    item = Input(source.name, data=readers.chunks(source.root, source.path, 0, source.length))
+    account = InputAccount(file)
+    errors: list[str] = []
     try:
-        source.open()
-        if source.capture:
-            yield from decode_capture(source.chunks, file, protocol, maker, said)
-        else:
-            for chunk in source.chunks:
-                read += len(chunk)
-                for record in decoder.feed(chunk):
-                    maker.plain(file, record)
-                yield None
+        item.open()
     except InputError as error:
-        read, refused = each.length, clean(error.reason)
-        maker.refused(file, refused, readers.head(each.root, each.path, REFUSED_BYTES), each.length)
+        account.read = account.payload = source.length
+        account.refused = clean(error.reason)
+        head = readers.head(source.root, source.path, REFUSED_BYTES)
+        maker.add_refused(file, account.refused, head, source.length)
     except OSError as error:
-        status = str(error)
+        errors.append(str(error))
+    else:
+        if item.capture:
+            account = yield from decode_capture(item.chunks, file, protocol, maker)
+        else:
+            size = yield from _decode_bytes(item.chunks, file, protocol, maker, errors)
+            account.read = account.payload = size
+    account.problems += [Problem(note.code, int(note.offset), note.text) for note in item.notes]
+    if errors:
+        account.status = errors[0]
+        account.problems.append(Problem("unreadable", account.read, errors[0]))
+    account.container = item.form or "text"
+    account.compressed = item.gzipped
+    return account
+
+
+def _decode_bytes(
+    chunks: Iterable[bytes], file: int, protocol: str, maker: RowMaker, errors: list[str]
+) -> Generator[None, None, int]:
+    """Decode bytes of one stream; how many they were."""
+    decoder = Decoder(protocol or None)
+    size = 0
+    for chunk in _readable(chunks, errors):
+        size += len(chunk)
+        for record in decoder.feed(chunk):
+            maker.add_record(file, record)
+        yield
     for record in decoder.close():
-        maker.plain(file, record)
+        maker.add_record(file, record)
     maker.close()
-    whole: dict[str, Any] = {
-        "read": read,
-        "payload": read,
-        "retransmitted": 0,
-        "flows": 0,
-        "packets": None,
-        "notes": [],
-    }
-    for key, value in whole.items():
-        said.setdefault(key, value)
-    said["notes"] += [(note.code, int(note.offset), note.text) for note in source.notes]
-    if status != "done":
-        said["notes"].append(("unreadable", said["read"], status))
-    said |= {
-        "file": file,
-        "status": status,
-        "refused": refused,
-        "container": source.form or "text",
-        "compressed": source.gzipped,
-    }
-    yield None
+    yield
+    return size
 
 
-def decode_capture(
-    chunks: Iterable[bytes], file: int, protocol: str, maker: RowMaker, said: dict[str, Any]
-) -> Iterator[None]:
-    """Give the records of a capture that is for itself to `maker`; a step for each portion of its packets.
-
-    `said` gets what was read of it. An OSError of `chunks` is the end; `said` tells it among the notes.
-    """
+def decode_capture(chunks: Iterable[bytes], file: int, protocol: str, maker: RowMaker) -> Steps:
+    """Decode a capture, apart from all others, into rows of `maker`; an OSError of `chunks` ends it."""
     reader = Reader(file_bits=file << FILE_SHIFT)
-    conversations = Conversations(protocol or None, sources=False)
-    came: dict[int, int] = {}
-    broken: list[Fault] = []
-
-    def portions() -> Iterator[list[Piece]]:
-        try:
-            for chunk in chunks:
-                yield from reader.steps(chunk)
-        except OSError as error:
-            broken.append(("unreadable", reader.position, str(error)))
-        yield reader.close()
-
-    for pieces in portions():
-        maker.pieces(pieces, conversations, came)
-        yield None
-    for each in conversations.close():
-        maker.said(each)
+    conversations = Conversations(protocol or None, sources=False, arrivals=True)
+    unplaced: dict[int, int] = {}
+    errors: list[str] = []
+    for chunk in _readable(chunks, errors):
+        for pieces in reader.steps(chunk):
+            maker.add_pieces(pieces, conversations, unplaced)
+            yield
+    problems = [Problem("unreadable", reader.position, error) for error in errors]
+    maker.add_pieces(reader.close(), conversations, unplaced)
+    for message in conversations.close():
+        maker.add_message(message)
     maker.close()
-    said |= {
-        "read": reader.bytes_read,
-        "payload": reader.payload,
-        "retransmitted": reader.retransmitted,
-        "flows": reader.flows,
-        "packets": reader.packets,
-        "container": reader.container,
-        "compressed": reader.compressed,
-        "notes": broken + [(note.code, int(note.offset), note.text) for note in reader.damage],
-    }
-    yield None
+    problems += [Problem(note.code, int(note.offset), note.text) for note in reader.damage]
+    yield
+    return InputAccount(
+        file,
+        read=reader.bytes_read,
+        payload=reader.payload,
+        retransmitted=reader.retransmitted,
+        flows=reader.flows,
+        packets=reader.packets,
+        container=reader.container,
+        compressed=reader.compressed,
+        problems=problems,
+    )
 
 
-def _first(row: tuple[int, int, Run]) -> tuple[int, int]:
-    return row[:2]
+def _readable(chunks: Iterable[bytes], errors: list[str]) -> Iterator[bytes]:
+    """The chunks up to the first that cannot be read, which `errors` then explains.
+
+    Errors of writing, raised by whoever takes the chunks, are not caught here.
+    """
+    try:
+        yield from chunks
+    except OSError as error:
+        errors.append(str(error))
 
 
-def damaged_bytes(readers: Readers, root: str, path: str, fault: Fault) -> bytes | None:
-    """The first bytes of what is wrong with a file that is not packed; None where they cannot be read."""
-    code, offset, _ = fault
-    if code == "unreadable":
+def _start(run: tuple[int, int, SegmentRun]) -> tuple[int, int]:
+    """The time and packet of a run's first segment."""
+    return run[:2]
+
+
+def damaged_bytes(readers: Readers, root: str, path: str, problem: Problem) -> bytes | None:
+    """The bytes at a problem of a file that is not compressed, at most HEAD_BYTES; None if unreadable."""
+    if problem.code == "unreadable":
         return None
     try:
-        return b"".join(readers.chunks(root, path, offset, HEAD_BYTES))
-    except OSError:  # it may be gone since
+        return b"".join(readers.chunks(root, path, problem.offset, HEAD_BYTES))
+    except OSError:  # the file may be gone by now
         return None

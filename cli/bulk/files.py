@@ -1,6 +1,6 @@
-"""Files wherever Python reaches them: local paths, and URIs through pyarrow's file systems.
+"""Files anywhere: local paths, and URIs through pyarrow's file systems.
 
-A place is a text; processes hand each other the text and each opens its own connection.
+A place is a path or a URI; processes pass it on as text, and each opens its own connection.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
-CHUNK = 1 << 20
-"""So many bytes are read at a time."""
+CHUNK = 1 << 20  # bytes read at a time
 READ_TRIES = 3
 
 
-class Found(NamedTuple):
-    """A file: the place it was found through, its path in that file system, its name, bytes, µs."""
+class File(NamedTuple):
+    """A file: the place it was found in, its path in that file system, its name; bytes and µs."""
 
     root: str
     path: str
@@ -47,7 +46,7 @@ def open_place(place: str) -> tuple[FileSystem, str]:
 
 
 def absolute(place: str) -> str:
-    """A place that means the same in each process and folder."""
+    """A place that is valid in every process and folder."""
     return place if is_uri(place) else os.path.abspath(place)
 
 
@@ -58,20 +57,17 @@ def below(place: str, *parts: str) -> str:
 
 
 def shown(place: str) -> str:
-    """A place without what may hold keys: a URI's query, and a password in front of its host."""
+    """A place without secrets: a URI's query, and a password before its host."""
     if not is_uri(place):
         return place
     scheme, _, rest = place.partition("?")[0].partition("://")
     host, slash, path = rest.partition("/")
-    user, at, behind = host.rpartition("@")
-    return f"{scheme}://{behind if at and ':' in user else host}{slash}{path}"
+    user, at, bare = host.rpartition("@")
+    return f"{scheme}://{bare if at and ':' in user else host}{slash}{path}"
 
 
-def find(place: str) -> list[Found]:
-    """The files of a place: itself, or all below it in the order of their names, hidden ones left out.
-
-    Raises FileNotFoundError where nothing is, and OSError.
-    """
+def find(place: str) -> list[File]:
+    """The file at a place, or all below it by name, without hidden ones. Raises OSError."""
     from pyarrow.fs import FileSelector, FileType
 
     place = absolute(place)
@@ -80,23 +76,23 @@ def find(place: str) -> list[Found]:
     if info.type == FileType.NotFound:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown(place))
     if info.type != FileType.Directory:
-        return [_found(place, place, info)]
+        return [_file(place, place, info)]
     selector = FileSelector(path, recursive=True)
     top = path.rstrip("/")
-    found = []
-    for each in system.get_file_info(selector):
-        inner = each.path[len(top) :].lstrip("/")
-        if each.type != FileType.Directory and not any(
+    files = []
+    for entry in system.get_file_info(selector):
+        inner = entry.path[len(top) :].lstrip("/")
+        if entry.type != FileType.Directory and not any(
             part.startswith((".", "_")) for part in inner.split("/")
         ):
-            found.append(_found(place, below(place, inner), each))
-    return sorted(found, key=lambda each: each.name)
+            files.append(_file(place, below(place, inner), entry))
+    return sorted(files, key=lambda file: file.name)
 
 
-def _found(root: str, place: str, info: object) -> Found:
+def _file(root: str, place: str, info: object) -> File:
     size = getattr(info, "size", None) or 0
     nanoseconds = getattr(info, "mtime_ns", None) or 0
-    return Found(root, str(getattr(info, "path", "")), shown(place), size, nanoseconds // 1000)
+    return File(root, str(getattr(info, "path", "")), shown(place), size, nanoseconds // 1000)
 
 
 class Readers:
@@ -112,7 +108,7 @@ class Readers:
         return system
 
     def chunks(self, root: str, path: str, offset: int = 0, length: int = -1) -> Iterator[bytes]:
-        """A file's bytes from `offset`; a failed read is tried again where it stopped. Raises OSError."""
+        """A file's bytes from `offset`; failed reads are repeated from where they stopped. Raises OSError."""
         system = self.system(root)
         position, end = offset, offset + length if length >= 0 else -1
         tries = 0
@@ -134,7 +130,7 @@ class Readers:
                 time.sleep(tries)
 
     def head(self, root: str, path: str, size: int) -> bytes:
-        """The first bytes of a file, at most `size`; all with -1. Raises OSError."""
+        """The first bytes of a file, at most `size`, all of them with -1. Raises OSError."""
         return b"".join(self.chunks(root, path, 0, size))
 
 
@@ -155,7 +151,7 @@ class Folder:
         return bool(self.system.get_file_info(self.at(*parts)).type != FileType.NotFound)
 
     def names(self, *parts: str) -> list[str]:
-        """The names in a folder; none where it does not exist."""
+        """The names in a folder; [] if it does not exist."""
         from pyarrow.fs import FileSelector
 
         selector = FileSelector(self.at(*parts), allow_not_found=True)
@@ -178,22 +174,22 @@ class Folder:
             return bytes(file.read())
 
     def write(self, data: bytes, *parts: str) -> None:
-        """Write a file whole or not at all."""
+        """Write a file completely or not at all."""
         path = self.at(*parts)
-        draft = f"{path}.{uuid.uuid4().hex[:8]}.draft"  # two tries of one task may be at it
+        draft = f"{path}.{uuid.uuid4().hex[:8]}.draft"  # two tries of one task may run at once
         with self.system.open_output_stream(draft, compression=None) as file:
             file.write(data)
         self.system.move(draft, path)
 
     def move(self, source: str, target: str) -> None:
-        """Move a file inside the folder; once done, doing it again changes nothing."""
+        """Move a file inside the folder; doing it again changes nothing."""
         if not self.exists(source) and self.exists(target):
             return
         self.system.create_dir(posixpath.dirname(self.at(target)), recursive=True)
         self.system.move(self.at(source), self.at(target))
 
     def remove(self, *parts: str) -> None:
-        """Remove a file or a folder with all in it; nothing where there is none."""
+        """Remove a file or a folder with everything in it, if it exists."""
         from pyarrow.fs import FileType
 
         path = self.at(*parts)
@@ -206,6 +202,6 @@ class Folder:
                 except OSError:
                     if last:
                         raise
-                    time.sleep(0.2)  # somebody still writes in it
+                    time.sleep(0.2)  # another process is still writing in it
         elif kind != FileType.NotFound:
             self.system.delete_file(path)

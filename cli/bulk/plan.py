@@ -1,35 +1,30 @@
-"""What a run reads: which files, in which order, and how they are cut into pieces for the tasks."""
+"""What a run reads: which files, in which order, and how they are split into ranges and tasks."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from wirelens.cli.bulk.files import Found, Readers
+from wirelens.cli.bulk.files import File, Readers
+from wirelens.cli.bulk.ledger import LedgerRow
 from wirelens.codecs.captures import READABLE, UNSUPPORTED, PacketReader, State
 
-HEAD_BYTES = 1 << 16
-"""So much of each file is looked at before the run."""
-PACK_BYTES = 1 << 26
-"""Small files are packed into tasks of about so many bytes, fewer where there are not many."""
-LEAST_BYTES = 1 << 22
-SPLIT_BYTES = 1 << 26
-"""No capture smaller than twice this is cut."""
-PACK_FILES = 4096
-LOOKERS = 16
+HEAD_BYTES = 1 << 16  # of each file, inspected before the run
+TASK_BYTES = 1 << 26  # a task gets small files of about this many bytes together, fewer in small runs
+LEAST_BYTES = 1 << 22  # the same in the smallest runs
+SPLIT_BYTES = 1 << 26  # captures of less than twice this are not split
+TASK_FILES = 4096
+INSPECT_THREADS = 16
 
 FRESH: State = ("", (), ())
-NO_TIME = 1 << 62  # behind everything
-
-Known = Mapping[str, Any]
-"""A row of the ledger."""
+NO_TIME = 1 << 62  # sorts after every time
 
 
 class Input(NamedTuple):
     """An input file.
 
-    number: its own, for ever. kind: "capture", "payload", "unsupported", "unreadable", or "done", "grown",
-    "changed" against the row `known` of the ledger. first_us: time of the first packet. detail: the
+    number: unique, never reused. kind: "capture", "payload", "unsupported", "unreadable", or, compared with
+    its row of the ledger, "done", "grown", "changed". first_us: time of the first packet. detail: the
     container, or what is wrong. digest: of the first HEAD_BYTES.
     """
 
@@ -43,14 +38,14 @@ class Input(NamedTuple):
     first_us: int
     detail: str
     digest: str
-    known: Known | None = None
+    ledger_row: LedgerRow | None = None
 
 
 class Range(NamedTuple):
     """A stretch of an input that one task reads.
 
-    state: the reader's, at `offset`; time: the latest before it, in microseconds. ends: whether the file
-    ends behind it. `place` orders all ranges of a run: it is the order of the merged captures.
+    place: its position among all ranges of a run, in the order of the merged captures. state: the reader's,
+    at `offset`; time: the latest before it, in microseconds. ends: whether the file ends with it.
     """
 
     place: int
@@ -68,14 +63,14 @@ class Range(NamedTuple):
 
 def load_range(plain: Any) -> Range:
     """A range from its plain form, whose tuples are lists."""
-    each = Range(*plain)
-    return each._replace(state=load_state(each.state))
+    item = Range(*plain)
+    return item._replace(state=load_state(item.state))
 
 
 def load_state(plain: Any) -> State:
     """A reader's state from its plain form."""
     container, numbers, interfaces = plain
-    return (container, tuple(numbers), tuple(tuple(one) for one in interfaces))
+    return (container, tuple(numbers), tuple(tuple(interface) for interface in interfaces))
 
 
 class Tail(NamedTuple):
@@ -86,43 +81,44 @@ class Tail(NamedTuple):
     time: int
 
 
-def look(found: Sequence[Found], known: Sequence[Known], first_number: int) -> list[Input]:
-    """Look into each file, and whether the ledger knows it.
+def inspect_files(files: Sequence[File], ledger: Sequence[LedgerRow], first_number: int) -> list[Input]:
+    """Read the start of each file, and compare it with its row of the ledger.
 
-    Captures come out in the order of their first packets, then all others by name. New ones are numbered.
+    Captures come first, in the order of their first packets, then all others by name. New ones are numbered.
     """
     readers = Readers()
-    names = {each.name for each in found}
-    of_name: dict[str, list[Known]] = {}
-    of_digest: dict[str, Known] = {}
-    for entry in known:
-        of_name.setdefault(entry["file"], []).append(entry)
-        if entry["file"] not in names:  # perhaps it was renamed
-            of_digest[entry["digest"]] = entry
+    names = {file.name for file in files}
+    by_name: dict[str, list[LedgerRow]] = {}
+    by_digest: dict[str, LedgerRow] = {}
+    for row in ledger:
+        by_name.setdefault(row.file, []).append(row)
+        if row.file not in names:  # perhaps it was renamed
+            by_digest[row.digest] = row
 
-    def one(file: Found) -> Input:
-        entries = of_name.get(file.name, [])[::-1]
-        return _look(readers, file, entries, of_digest)
+    def inspect(file: File) -> Input:
+        return _inspect(readers, file, by_name.get(file.name, [])[::-1], by_digest)
 
-    with ThreadPoolExecutor(LOOKERS) as pool:
-        looked = list(pool.map(one, found))
-    looked.sort(key=lambda each: (each.first_us, each.name))
+    with ThreadPoolExecutor(INSPECT_THREADS) as pool:
+        inputs = list(pool.map(inspect, files))
+    inputs.sort(key=lambda item: (item.first_us, item.name))
     numbered = []
-    for each in looked:
-        if each.known is not None:
-            numbered.append(each._replace(number=each.known["number"]))
+    for item in inputs:
+        if item.ledger_row is not None:
+            numbered.append(item._replace(number=item.ledger_row.number))
         else:
-            numbered.append(each._replace(number=first_number))
+            numbered.append(item._replace(number=first_number))
             first_number += 1
     return numbered
 
 
-def _look(readers: Readers, file: Found, entries: Sequence[Known], of_digest: Mapping[str, Known]) -> Input:
+def _inspect(
+    readers: Readers, file: File, rows: Sequence[LedgerRow], by_digest: Mapping[str, LedgerRow]
+) -> Input:
     try:
         head = readers.head(file.root, file.path, HEAD_BYTES)
     except OSError as error:
         return Input(0, *file, "unreadable", NO_TIME, str(error), "")
-    sign = digest(head)
+    head_digest = digest(head)
     reader = PacketReader()
     packets = [packet for portion in reader.steps(head) for packet in portion]
     if len(head) < HEAD_BYTES:
@@ -130,62 +126,67 @@ def _look(readers: Readers, file: Found, entries: Sequence[Known], of_digest: Ma
     container = reader.container
     first_us = packets[0].time_us if packets else NO_TIME - 1
     if container in READABLE:
-        new = Input(0, *file, "capture", first_us, container, sign)
+        new = Input(0, *file, "capture", first_us, container, head_digest)
     elif container in UNSUPPORTED:
-        new = Input(0, *file, "unsupported", NO_TIME, UNSUPPORTED[container], sign)
+        new = Input(0, *file, "unsupported", NO_TIME, UNSUPPORTED[container], head_digest)
     else:
-        new = Input(0, *file, "payload", NO_TIME, "", sign)
-    for entry in entries:
-        if not entry["digest"]:
+        new = Input(0, *file, "payload", NO_TIME, "", head_digest)
+    for row in rows:
+        if not row.digest:
             continue  # it could not be read then
-        if entry["digest"] != digest(head[: entry["size"]]) or entry["size"] > file.size:
+        if row.digest != digest(head[: row.size]) or row.size > file.size:
             continue  # other bytes under the same name, as in a ring of files
-        kind = "done" if entry["size"] == file.size else "grown"
-        return new._replace(kind=kind, known=entry)
-    same = of_digest.get(sign)
-    if same is not None and same["size"] == file.size and file.size:
-        return new._replace(kind="done", known=same)
+        kind = "done" if row.size == file.size else "grown"
+        return new._replace(kind=kind, ledger_row=row)
+    same = by_digest.get(head_digest)
+    if same is not None and same.size == file.size and file.size:
+        return new._replace(kind="done", ledger_row=same)
     return new
 
 
 def digest(head: bytes) -> str:
-    """What a file is known again by."""
+    """Identifies a file by its first bytes."""
     return hashlib.blake2b(head[:HEAD_BYTES], digest_size=16).hexdigest()
 
 
-def cut(inputs: Iterable[Input], tails: Mapping[int, Tail], parallel: int) -> list[Range]:
-    """The ranges of all inputs that are to be read, those that have grown from where reading stopped.
+def split(inputs: Iterable[Input], tails: Mapping[int, Tail], parallel: int) -> list[Range]:
+    """The ranges of all inputs to be read, those that have grown from where reading stopped.
 
-    Large captures are cut where that gives `parallel` tasks work.
+    Large captures are split where that gives `parallel` tasks work.
     """
-    inputs = [each for each in inputs if each.kind in ("capture", "payload", "unsupported", "grown")]
-    total = sum(each.size for each in inputs if each.kind in ("capture", "grown"))
+    inputs = [item for item in inputs if item.kind in ("capture", "payload", "unsupported", "grown")]
+    total = sum(item.size for item in inputs if item.kind in ("capture", "grown"))
     target = max(SPLIT_BYTES, total // (3 * max(parallel, 1)))
     readers = Readers()
     ranges: list[Range] = []
-    for each in inputs:
-        kind = "capture" if each.kind == "grown" else each.kind
-        where = (each.number, each.root, each.path, each.name, kind)
-        offset, state, time = tails[each.number] if each.kind == "grown" else Tail(0, FRESH, 0)
-        pieces = [(offset, each.size - offset, state, time)]
-        if kind == "capture" and each.size - offset >= 2 * target:
-            pieces = _scan(readers, each, pieces[0], target)
-        for piece in pieces:
-            ranges.append(Range(len(ranges), *where, *piece, piece is pieces[-1]))
+    for item in inputs:
+        kind = "capture" if item.kind == "grown" else item.kind
+        source = (item.number, item.root, item.path, item.name, kind)
+        offset, state, time = tails[item.number] if item.kind == "grown" else Tail(0, FRESH, 0)
+        stretches = [Stretch(offset, item.size - offset, state, time)]
+        if kind == "capture" and item.size - offset >= 2 * target:
+            stretches = _split_capture(readers, item, stretches[0], target)
+        for stretch in stretches:
+            ranges.append(Range(len(ranges), *source, *stretch, stretch is stretches[-1]))
     return ranges
 
 
-Piece = tuple[int, int, State, int]
-"""Offset, length, reader's state and running time."""
+class Stretch(NamedTuple):
+    """A part of a capture, the reader's state and the latest time (µs) at its start."""
+
+    offset: int
+    length: int
+    state: State
+    time: int
 
 
-def _scan(readers: Readers, file: Input, whole: Piece, target: int) -> list[Piece]:
-    """Cut a stretch of a capture between packets."""
+def _split_capture(readers: Readers, file: Input, whole: Stretch, target: int) -> list[Stretch]:
+    """Split a stretch of a capture between packets."""
     start, size, state, latest = whole
     end = start + size
     time = latest
     reader = PacketReader(state if state[0] else None, start)
-    pieces: list[Piece] = []
+    stretches: list[Stretch] = []
     try:
         for chunk in readers.chunks(file.root, file.path, start, size):
             for packets in reader.steps(chunk):
@@ -194,26 +195,26 @@ def _scan(readers: Readers, file: Input, whole: Piece, target: int) -> list[Piec
                         latest = packet.time_us
             position = reader.position
             if position - start >= target and reader.splittable:
-                pieces.append((start, position - start, state, time))
+                stretches.append(Stretch(start, position - start, state, time))
                 start, state, time = position, reader.state(), latest
             elif reader.compressed:
                 return [whole]
     except OSError:
-        return [whole]  # the task will find and tell it
-    pieces.append((start, end - start, state, time))
-    return pieces
+        return [whole]  # the task meets it again and reports it
+    stretches.append(Stretch(start, end - start, state, time))
+    return stretches
 
 
-def pack(ranges: Sequence[Range], parallel: int = 16) -> list[list[Range]]:
+def group(ranges: Sequence[Range], parallel: int = 16) -> list[list[Range]]:
     """The ranges of each task, in order: small ones together, yet some for each of `parallel` cores."""
-    total = sum(each.length for each in ranges)
-    limit = min(PACK_BYTES, max(LEAST_BYTES, total // (3 * max(parallel, 1))))
+    total = sum(item.length for item in ranges)
+    limit = min(TASK_BYTES, max(LEAST_BYTES, total // (3 * max(parallel, 1))))
     tasks: list[list[Range]] = []
     size = 0
-    for each in ranges:
-        if not tasks or size + each.length > limit or len(tasks[-1]) >= PACK_FILES:
+    for item in ranges:
+        if not tasks or size + item.length > limit or len(tasks[-1]) >= TASK_FILES:
             tasks.append([])
             size = 0
-        tasks[-1].append(each)
-        size += each.length
+        tasks[-1].append(item)
+        size += item.length
     return tasks

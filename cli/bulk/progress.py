@@ -1,4 +1,4 @@
-"""What a run says while it works: a moving line on a terminal, now and then a line in a log."""
+"""The progress of a run: a moving line on a terminal, a line now and then in a log."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rich.progress import Progress
 
-READING_SHARE = 0.35
-"""So much of the work is reading; decoding is the rest."""
-LOG_SECONDS = 30.0
+READING_SHARE = 0.35  # of the work; decoding is the rest
+LOG_SECONDS = 30.0  # between two lines in a log
 
 
-class Look(NamedTuple):
-    """How far a run is: shares of the reading and the decoding tasks that are done, and tasks that failed."""
+class RunProgress(NamedTuple):
+    """The shares of reading and decoding tasks that are done, and how many tasks failed."""
 
     reading: float
     decoding: float
@@ -32,25 +31,25 @@ class Look(NamedTuple):
 
 
 class Watch:
-    """Asks Spark how far a run's jobs are. `tag` marks those jobs."""
+    """Asks Spark for the progress of a run's jobs, which `tag` marks."""
 
     def __init__(self, spark: SparkSession, tag: str) -> None:
         self._spark = spark
         self._tag = tag
         self._remote = is_remote(spark)
-        self._stages: dict[int, tuple[int, int, int]] = {}  # all, done, failed tasks
+        self._stages: dict[int, tuple[int, int, int]] = {}  # tasks: all, done, failed
         self._lock = threading.Lock()
         self.messages: Accumulator[int] | None = None
         self.errors: Accumulator[int] | None = None
         if self._remote:
-            handler: Any = self._told  # an abstract class, though any function will do
+            handler: Any = self._update  # typed as an abstract class, but any function works
             spark.registerProgressHandler(handler)
         else:
             self.messages = spark.sparkContext.accumulator(0)
             self.errors = spark.sparkContext.accumulator(0)
 
-    def look(self) -> Look:
-        """Where things stand; what Spark has forgotten stays as it was last seen."""
+    def progress(self) -> RunProgress:
+        """The progress now; stages that Spark no longer reports stay as last seen."""
         if not self._remote:
             tracker = self._spark.sparkContext.statusTracker()
             for stage in tracker.getActiveStageIds():
@@ -64,13 +63,13 @@ class Watch:
         with self._lock:
             stages = [self._stages[stage] for stage in sorted(self._stages)]
         shares = [done / tasks if tasks else 1.0 for tasks, done, _ in stages[:2]] + [0.0, 0.0]
-        return Look(shares[0], shares[1], sum(failed for _, _, failed in stages))
+        return RunProgress(shares[0], shares[1], sum(failed for _, _, failed in stages))
 
     def tag(self) -> None:
-        """Take what this thread starts from now on for the run's."""
+        """Mark the jobs that this thread starts from now on."""
         if self._remote:
             self._spark.addTag(self._tag)
-        else:  # a session's tags are known to the thread that set them, and to no other
+        else:  # the tags of a session apply only to the thread that set them
             self._spark.sparkContext.addJobTag(self._tag)
 
     def cancel(self) -> None:
@@ -80,17 +79,17 @@ class Watch:
         else:
             self._spark.sparkContext.cancelJobsWithTag(self._tag)
 
-    def _told(
+    def _update(
         self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool
     ) -> None:
-        """As ProgressHandler of Spark Connect has it."""
+        """A ProgressHandler of Spark Connect."""
         with self._lock:
             for stage in stages or ():
                 self._stages[stage.stage_id] = (stage.num_tasks, stage.num_completed_tasks, 0)
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Whether a session is Spark Connect's, which has no status tracker and no accumulators."""
+    """Whether a session is one of Spark Connect, which has no status tracker and no accumulators."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
@@ -104,13 +103,11 @@ class Display:
         self._quiet = wanted is False
         self._rich: Progress | None = None
         self._task: Any = None
-        self._told = time.monotonic()
-        self._started = self._told
+        self._shown = time.monotonic()
+        self._started = self._shown
         self._files = self._bytes = 0
-        self._done, self._at = (
-            0.0,
-            0.0,
-        )  # the share that was done when it last grew, and the seconds until then
+        self._done = 0.0  # the share that was done when it last grew, and the seconds until then
+        self._done_seconds = 0.0
 
     def __enter__(self) -> Display:
         if self._moving:
@@ -121,13 +118,13 @@ class Display:
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(16),
-                TextColumn("{task.fields[said]}"),
+                TextColumn("{task.fields[detail]}"),
                 TimeElapsedColumn(),
                 console=Console(file=self._file, stderr=False),
                 transient=True,
             )
             self._rich.start()
-            self._task = self._rich.add_task("", total=None, said="")
+            self._task = self._rich.add_task("", total=None, detail="")
         return self
 
     def __exit__(
@@ -138,57 +135,57 @@ class Display:
             self._rich = None
 
     def step(self, text: str) -> None:
-        """Say what is being done."""
+        """Show what is being done."""
         if self._rich is not None:
             self._rich.update(self._task, description=text)
         elif not self._quiet:
-            self.say(text)
+            self.show(text)
 
-    def say(self, text: str) -> None:
-        """A line that stays."""
+    def show(self, text: str) -> None:
+        """Show a line that stays."""
         if self._rich is not None:
             self._rich.console.print(text, markup=False, highlight=False)
         else:
             print(text, file=self._file, flush=True)
 
-    def expect(self, files: int, size: int) -> None:
-        """The work that lies ahead."""
+    def set_total(self, files: int, size: int) -> None:
+        """Set the files and bytes to convert."""
         self._files, self._bytes = files, size
         self._started = time.monotonic()
 
-    def update(self, look: Look, messages: int | None, errors: int | None) -> None:
-        """Where things stand."""
+    def update(self, progress: RunProgress, messages: int | None, errors: int | None) -> None:
+        """Show the progress."""
         now = time.monotonic()
-        if self._rich is None and (self._quiet or now - self._told < LOG_SECONDS):
+        if self._rich is None and (self._quiet or now - self._shown < LOG_SECONDS):
             return
-        self._told = now
+        self._shown = now
         seconds = max(now - self._started, 0.001)
-        if look.done != self._done:
-            self._done, self._at = look.done, seconds
+        if progress.done != self._done:
+            self._done, self._done_seconds = progress.done, seconds
         size = size_text(self._bytes)
-        if look.reading < 1:
-            read = size_text(look.reading * self._bytes)
-            parts = [f"{int(look.reading * self._files):,}/{self._files:,} files", f"{read} of {size}"]
+        if progress.reading < 1:
+            read = size_text(progress.reading * self._bytes)
+            parts = [f"{int(progress.reading * self._files):,}/{self._files:,} files", f"{read} of {size}"]
         else:
             parts = [f"{size} read"]
-        if messages is not None and look.decoding:
+        if messages is not None and progress.decoding:
             parts.append(f"{messages:,} messages")
         if errors:
             parts.append(f"{errors:,} errors")
-        if look.failed:
-            parts.append(f"{look.failed} tasks tried again")
-        if look.done:
-            parts.append(f"{size_text(look.done * self._bytes / self._at)}/s")
-            left = self._at / look.done - seconds  # tasks end in leaps, time does not
+        if progress.failed:
+            parts.append(f"{progress.failed} tasks tried again")
+        if progress.done:
+            parts.append(f"{size_text(progress.done * self._bytes / self._done_seconds)}/s")
+            left = self._done_seconds / progress.done - seconds  # tasks end in jumps, time passes evenly
             parts.append(f"{time_text(left)} left" if left > 1 else "nearly done")
         if self._rich is None:
-            print(f"{look.done:.0%}  {', '.join(parts)}", file=self._file, flush=True)
+            print(f"{progress.done:.0%}  {', '.join(parts)}", file=self._file, flush=True)
         else:
-            self._rich.update(self._task, total=1.0, completed=look.done, said=", ".join(parts))
+            self._rich.update(self._task, total=1.0, completed=progress.done, detail=", ".join(parts))
 
 
 def size_text(size: float) -> str:
-    """Bytes for people."""
+    """A size in bytes, for people."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

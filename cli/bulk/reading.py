@@ -1,16 +1,15 @@
 """A reading task: ranges of files in, rows of chunks.SCHEMA out."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from wirelens.cli.bulk import plain_json
-from wirelens.cli.bulk.beside import PacketWriter
+from wirelens.cli.bulk.accounts import Problem, RangeAccount
 from wirelens.cli.bulk.chunks import (
+    BUCKET,
     CHUNK,
     CHUNK_BYTES,
     FILE,
     FILE_SHIFT,
-    MARK,
     NUMBER_MASK,
     RANGE,
     STATE_TIME,
@@ -20,48 +19,42 @@ from wirelens.cli.bulk.chunks import (
     row_key,
 )
 from wirelens.cli.bulk.files import Folder, Readers, below
+from wirelens.cli.bulk.local_packets import PacketWriter
 from wirelens.cli.bulk.plan import Range
-from wirelens.codecs.captures import (
-    Bundler,
-    Dissector,
-    FragmentRow,
-    Packet,
-    PacketReader,
-    Segment,
-    range_reader,
-)
+from wirelens.codecs.captures import Bundler, Dissector, FragmentRow, Packet, Segment, range_reader
 from wirelens.codecs.captures.bundles import Bundle
 from wirelens.codecs.captures.reader import packet_notes
 
-BATCH_BYTES = 1 << 23
-"""Rows are given out in batches of about so many bytes."""
+BATCH_BYTES = 1 << 23  # rows are given out in batches of about this many bytes
 BATCH_ROWS = 1024
-NOTES_KEPT = 100
-
-Fault = tuple[str, int, str]
-"""Code, offset in bytes, text."""
+PROBLEMS_KEPT = 100  # of one range
 
 
-def marks(buckets: int) -> list[Row]:
-    """A row for each bucket, so that each is somebody's work even where no flow falls into it."""
-    return [Row(bucket, MARK, b"", 0, 0, b"") for bucket in range(buckets)]
+def bucket_rows(buckets: int) -> list[Row]:
+    """One row per bucket, so that each bucket gets a task even when no flow hashes to it."""
+    return [Row(bucket, BUCKET, b"", 0, 0, b"") for bucket in range(buckets)]
 
 
 def read_ranges(
-    ranges: Sequence[Range], buckets: int, side: str, final: bool, separate: bool, beside: str = ""
+    ranges: Sequence[Range],
+    buckets: int,
+    fragments: str,
+    final: bool,
+    separate: bool,
+    packet_folder: str = "",
 ) -> Iterator[list[Row]]:
-    """The rows of each range, in batches. IP fragments that an end leaves over go to the place `side`.
+    """The rows of each range, in batches. IP fragments left over at its end go to the folder `fragments`.
 
-    Packets go to files in the folder `beside`, if one is given, and the rows only say where (see beside.py).
-    Unless `final`, a packet that is cut off at the end of a file is left for the next run. With `separate`
-    no stream goes on in another file.
+    Packets go to files in the folder `packet_folder`, if given (see local_packets.py). Unless `final`, a
+    packet that is cut off at the end of a file is left to the next run. With `separate` no stream continues
+    in another file.
 
-    The same ranges give the same rows: when a worker is lost, Spark reads some ranges again, and gives up
-    where what it gets differs from what other tasks have worked on.
+    The same ranges give the same rows: when a worker is lost, Spark reads some ranges again, and fails if
+    the rows differ from those that other tasks have used.
     """
     rows: list[Row] = []
     size = 0
-    for row in _rows(ranges, buckets, side, final, separate, beside):
+    for row in _rows(ranges, buckets, fragments, final, separate, packet_folder):
         rows.append(row)
         size += len(row.data)
         if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
@@ -72,44 +65,49 @@ def read_ranges(
 
 
 def _rows(
-    ranges: Sequence[Range], buckets: int, side: str, final: bool, separate: bool, beside: str
+    ranges: Sequence[Range], buckets: int, fragments: str, final: bool, separate: bool, packet_folder: str
 ) -> Iterator[Row]:
     readers = Readers()
-    for each in ranges:
-        if each.kind == "pending":
-            for key, state in pending_rows(readers.head(each.root, each.path, -1)):
+    for item in ranges:
+        if item.kind == "pending":
+            for key, state in pending_rows(readers.head(item.root, item.path, -1)):
                 yield Row(bucket_of(key, buckets), CHUNK, key, STATE_TIME, 0, state)
-        elif each.kind in ("payload", "unsupported"):
-            key = each.name.encode()
-            what = json.dumps(each).encode()
-            yield Row(bucket_of(key, buckets), FILE, key, 0, each.file << FILE_SHIFT, what)
+        elif item.kind in ("payload", "unsupported"):
+            key = item.name.encode()
+            yield Row(bucket_of(key, buckets), FILE, key, 0, item.file << FILE_SHIFT, plain_json.dumps(item))
         else:
-            yield from _read_capture(readers, each, buckets, side, final, separate, beside)
+            yield from _read_capture(readers, item, buckets, fragments, final, separate, packet_folder)
 
 
 def _read_capture(
-    readers: Readers, each: Range, buckets: int, side: str, final: bool, separate: bool, beside: str
+    readers: Readers,
+    source: Range,
+    buckets: int,
+    fragments: str,
+    final: bool,
+    separate: bool,
+    packet_folder: str,
 ) -> Iterator[Row]:
-    """The rows of a capture's range, and one that says what was read."""
-    reader = range_reader(each.state, each.offset)
-    bundler = Bundler(CHUNK_BYTES, TASK_BYTES, each.time, each.file << FILE_SHIFT)
-    broken: list[Fault] = []
-    writer = PacketWriter(beside, each.place) if beside else None
+    """The rows of a capture's range, and one with its account."""
+    reader = range_reader(source.state, source.offset)
+    bundler = Bundler(CHUNK_BYTES, TASK_BYTES, source.time, source.file << FILE_SHIFT)
+    unreadable: list[Problem] = []
+    writer = PacketWriter(packet_folder, source.place) if packet_folder else None
 
     def row(bundle: Bundle) -> Row:
         key, time, packet, data = bundle
         if writer is not None:
             data = writer.put(data)
-        key = row_key(key, each.file, separate)
+        key = row_key(key, source.file, separate)
         return Row(bucket_of(key, buckets), CHUNK, key, time, packet, data)
 
     def batches() -> Iterator[list[Packet]]:
         try:
-            for chunk in readers.chunks(each.root, each.path, each.offset, each.length):
+            for chunk in readers.chunks(source.root, source.path, source.offset, source.length):
                 yield from reader.steps(chunk)
         except OSError as error:
-            broken.append(("unreadable", reader.position, str(error)))
-        if final or not each.ends or not reader.splittable:
+            unreadable.append(Problem("unreadable", reader.position, str(error)))
+        if final or not source.ends or not reader.splittable:
             yield reader.close()
 
     for packets in batches():
@@ -120,69 +118,62 @@ def _read_capture(
     dissector = bundler.dissector
     waiting = dissector.state()
     if waiting:
-        write_fragments(side, each.place, bundler.time, waiting)
-    notes = capture_notes(reader, dissector)
-    if not broken and reader.bytes_fed != each.length:
-        less = each.length - reader.bytes_fed
-        broken.append(("unreadable", reader.position, f"{less} bytes less than it had"))
-    summary = {
-        "file": each.file,
-        "place": each.place,
-        "fed": reader.bytes_fed,
-        "read": reader.bytes_read if reader.compressed else reader.position - each.offset,
-        "end": reader.position,
-        "state": reader.state() if reader.splittable else None,
-        "time": bundler.time,
-        "raw": bundler.payload,
-        "packets": bundler.packets,
-        "first_us": bundler.first_us,
-        "last_us": bundler.last_us,
-        "container": reader.container,
-        "compressed": reader.compressed,
-        "ignored": dissector.ignored,
-        "damages": reader.damages + len(dissector.damaged) + len(broken),
-        "notes": (broken + notes)[:NOTES_KEPT],
-    }
-    key = b"%d" % each.file
-    yield Row(bucket_of(key, buckets), RANGE, key, each.place, 0, json.dumps(summary).encode())
-
-
-def capture_notes(reader: PacketReader, dissector: Dissector) -> list[Fault]:
-    """What is wrong with a capture and its packets."""
+        write_fragments(fragments, source.place, bundler.time, waiting)
     notes = reader.notes + packet_notes(dissector, NUMBER_MASK)
-    return [(note.code, int(note.offset), note.text) for note in notes]
+    if not unreadable and reader.bytes_fed != source.length:
+        less = source.length - reader.bytes_fed
+        unreadable.append(Problem("unreadable", reader.position, f"{less} bytes less than it had"))
+    problems = unreadable + [Problem(note.code, int(note.offset), note.text) for note in notes]
+    account = RangeAccount(
+        file=source.file,
+        place=source.place,
+        read=reader.bytes_read if reader.compressed else reader.position - source.offset,
+        raw=bundler.payload,
+        end=reader.position,
+        state=reader.state() if reader.splittable else None,
+        time=bundler.time,
+        packets=bundler.packets,
+        first_us=bundler.first_us,
+        last_us=bundler.last_us,
+        compressed=reader.compressed,
+        damages=reader.damages + len(dissector.damaged) + len(unreadable),
+        problems=problems[:PROBLEMS_KEPT],
+    )
+    key = b"%d" % source.file
+    yield Row(bucket_of(key, buckets), RANGE, key, source.place, 0, plain_json.dumps(account))
 
 
-def write_fragments(side: str, index: int, time: int, waiting: Sequence[FragmentRow]) -> None:
-    """Leave a range's unfinished IP datagrams where the decoding tasks find them; again is the same."""
-    folder = Folder(side)
-    folder.make()
-    folder.write(plain_json.dumps((time, waiting)), f"{index + 1:012d}.json")
+def write_fragments(folder: str, index: int, time: int, waiting: Sequence[FragmentRow]) -> None:
+    """Keep a range's unfinished IP datagrams for the decoding tasks; doing it again changes nothing."""
+    fragments = Folder(folder)
+    fragments.make()
+    fragments.write(plain_json.dumps((time, waiting)), f"{index + 1:012d}.json")
 
 
-Late = tuple[int, bytes, Segment]
-"""A segment behind its running time and the key of its row."""
+LateSegment = tuple[int, bytes, Segment]
+"""A segment made of left-over fragments, its running time and the key of its row before it."""
 
 
-def read_fragments(side: str, final: bool, separate: bool) -> tuple[list[Late], list[FragmentRow]]:
-    """What comes of the fragments that all ranges left, in order.
+def read_fragments(folder: str, final: bool, separate: bool) -> tuple[list[LateSegment], list[FragmentRow]]:
+    """The segments of the fragments that all ranges left over, in order.
 
-    Unless `final`, what is still not whole is the second result.
+    Unless `final`, the fragments of datagrams that are still not complete are the second result.
     """
-    folder = Folder(side)
+    fragments = Folder(folder)
     dissectors: dict[int, Dissector] = {}
-    found: list[Late] = []
+    late: list[LateSegment] = []
     time = 0
 
-    def take(segments: Iterable[Segment], at: int) -> None:
-        keys = ((row_key(one.key, one.packet >> FILE_SHIFT, separate), one) for one in segments)
-        found.extend((at, key, one) for key, one in keys)
+    def take(segments: Iterable[Segment], running_time: int) -> None:
+        for segment in segments:
+            key = row_key(segment.key, segment.packet >> FILE_SHIFT, separate)
+            late.append((running_time, key, segment))
 
-    for name in folder.names():
+    for name in fragments.names():
         if not name.endswith(".json"):
             continue
-        time, plain = plain_json.loads(folder.read(name))
-        for key, offset, more, data, time_us, number, file_offset in plain:
+        time, rows = plain_json.loads(fragments.read(name))
+        for key, offset, more, data, time_us, number, file_offset in rows:
             dissector = dissectors.setdefault(number >> FILE_SHIFT if separate else 0, Dissector())
             segments: list[Segment] = []
             dissector.add_fragment((key, offset, more, data, time_us, number, file_offset), segments)
@@ -193,7 +184,7 @@ def read_fragments(side: str, final: bool, separate: bool) -> tuple[list[Late], 
             take(dissector.close(), time)
         else:
             left += dissector.state()
-    return found, left
+    return late, left
 
 
 def pending_rows(data: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -206,6 +197,6 @@ def pending_rows(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def side_place(run: str) -> str:
-    """The place for left-over fragments of the run whose folder is `run`."""
+def fragments_place(run: str) -> str:
+    """The folder for left-over fragments of the run whose folder is `run`."""
     return below(run, "fragments")

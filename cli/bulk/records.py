@@ -1,14 +1,15 @@
-"""Files to rows of messages and of what is none, each file for itself: what the data source gives."""
+"""Files to rows of messages and of quarantine together, each file by itself: what the data source gives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
-from wirelens.cli.bulk.decoding import damaged_bytes, decode_capture, decode_plain
+from wirelens.cli.bulk.accounts import InputAccount
+from wirelens.cli.bulk.decoding import Steps, damaged_bytes, decode_capture, decode_input
 from wirelens.cli.bulk.files import Readers
 from wirelens.cli.bulk.plan import Range
-from wirelens.cli.bulk.rows import Account, Columns, RowMaker
+from wirelens.cli.bulk.rows import Columns, Counters, RowMaker
 from wirelens.cli.bulk.table import MESSAGES, QUARANTINE, arrow_types, record_batch
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ BATCH_ROWS = 4096
 BATCH_BYTES = 1 << 23
 
 
-def record_batches(each: Range, protocol: str, quarantine: str) -> Iterator[pa.RecordBatch]:
-    """The rows of one file, in batches; in the end those of what is wrong with the file itself."""
+def record_batches(source: Range, protocol: str, quarantine: str) -> Iterator[pa.RecordBatch]:
+    """The rows of one file, in batches; the last ones report what is wrong with the file itself."""
     import pyarrow as pa
 
     schema = pa.schema([pa.field(name, kind) for name, kind in arrow_types(COLUMNS)])
@@ -30,25 +31,34 @@ def record_batches(each: Range, protocol: str, quarantine: str) -> Iterator[pa.R
     def full() -> None:
         if columns.rows:
             batches.append(record_batch(columns, schema))
-            columns.begin()
+            columns.clear()
 
-    columns = Columns({0: each.name}, BATCH_ROWS, BATCH_BYTES, full)
-    maker = RowMaker(quarantine, Account(), lambda _table, _protocol: columns)
+    columns = Columns({0: source.name}, BATCH_ROWS, BATCH_BYTES, full)
+    maker = RowMaker(quarantine, Counters(), lambda _table, _protocol: columns)
     readers = Readers()
-    said: dict[str, Any] = {}
-    if each.kind == "capture":
-        chunks = readers.chunks(each.root, each.path, 0, each.length)
-        steps = decode_capture(chunks, 0, protocol, maker, said)
+    if source.kind == "capture":
+        chunks = readers.chunks(source.root, source.path, 0, source.length)
+        steps = decode_capture(chunks, 0, protocol, maker)
     else:
-        steps = decode_plain(each, 0, protocol, maker, said)
-    for _ in steps:
-        yield from batches
-        batches.clear()
-    container = said["container"] if each.kind == "capture" else ""
-    for code, offset, text in said["notes"]:
+        steps = decode_input(source, 0, protocol, maker)
+    account = yield from _batches(steps, batches)
+    container = account.container if source.kind == "capture" else ""
+    for problem in account.problems:
         raw = None
-        if container and not said["compressed"]:
-            raw = damaged_bytes(readers, each.root, each.path, (code, offset, text))
-        columns.damage(0, container, code, offset, text, raw)
+        if container and not account.compressed:
+            raw = damaged_bytes(readers, source.root, source.path, problem)
+        columns.add_problem(0, container, *problem, raw)
     full()
     yield from batches
+
+
+def _batches(steps: Steps, batches: list[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, InputAccount]:
+    """The batches that each step adds to `batches`, which is emptied; the account at the end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            account: InputAccount = end.value
+            return account
+        yield from batches
+        batches.clear()

@@ -1,15 +1,46 @@
-"""What a run came to: as text for people, as JSON for programs."""
+"""The result of a run: its figures, as text for people, as JSON for programs."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from wirelens.cli.bulk.files import shown
-from wirelens.cli.bulk.job import Report
 from wirelens.cli.bulk.progress import size_text, time_text
 
 SUMS = ("decoded", "quarantined", "unrecognised", "retransmitted", "pending")
-DAMAGED_SHOWN = 10
-SLOW_SHOWN = 5
+PROBLEMS_SHOWN = 10
+SLOWEST_SHOWN = 5
+
+
+@dataclass
+class Report:
+    """The figures of a run. Sizes in bytes; `protocols` are messages and bytes."""
+
+    files: int = 0
+    skipped: int = 0
+    size: int = 0
+    read: int = 0
+    overhead: int = 0
+    payload: int = 0
+    decoded: int = 0
+    quarantined: int = 0
+    unrecognised: int = 0
+    retransmitted: int = 0
+    resumed: int = 0  # left pending by an earlier run
+    pending: int = 0
+    packets: int = 0
+    flows: int = 0
+    messages: int = 0
+    errors: int = 0
+    repeated: int = 0  # captures whose bytes are all in others too
+    seconds: float = 0.0
+    decoding_seconds: float = 0.0  # processor time of the decoding tasks
+    protocols: dict[str, tuple[int, int]] = field(default_factory=dict)
+    codes: dict[str, int] = field(default_factory=dict)
+    slowest: list[tuple[int, str, str]] = field(default_factory=list)  # latency (µs), protocol, summary
+    problems: list[tuple[str, str, str]] = field(default_factory=list)  # file, code, text
 
 
 def text(report: Report, target: str) -> str:
@@ -30,27 +61,28 @@ def _lines(report: Report, target: str) -> Iterator[str]:
     rows += [(f"  {name}", getattr(report, name)) for name in SUMS if name != "pending" or report.pending]
     yield from _table(("bytes", ""), [(name, f"{size:,}") for name, size in rows])
     if report.repeated:
-        have = "capture has only bytes" if report.repeated == 1 else "captures have only bytes"
-        yield f"{report.repeated:,} {have} that others have too (--separate keeps each file to itself)"
+        captures = "capture has only bytes" if report.repeated == 1 else "captures have only bytes"
+        yield f"{report.repeated:,} {captures} that others have too (--separate decodes each file by itself)"
     if report.protocols:
         yield ""
-        rows_of = sorted(report.protocols.items(), key=lambda item: (-item[1][0], item[0]))
+        protocols = sorted(report.protocols.items(), key=lambda item: (-item[1][0], item[0]))
         yield from _table(
-            ("protocol", "messages", "bytes"), [(name, f"{n:,}", f"{size:,}") for name, (n, size) in rows_of]
+            ("protocol", "messages", "bytes"),
+            [(name, f"{n:,}", f"{size:,}") for name, (n, size) in protocols],
         )
     if report.codes:
         yield ""
         codes = sorted(report.codes.items(), key=lambda item: (-item[1], item[0]))
         yield from _table(("error", "times"), [(code, f"{n:,}") for code, n in codes])
-    for name, code, said in report.damaged[:DAMAGED_SHOWN]:
-        yield f"  {name}: {code}: {said}"
-    if len(report.damaged) > DAMAGED_SHOWN:
-        yield f"  and {len(report.damaged) - DAMAGED_SHOWN:,} more, in the quarantine"
-    if report.slow:
+    for name, code, problem in report.problems[:PROBLEMS_SHOWN]:
+        yield f"  {name}: {code}: {problem}"
+    if len(report.problems) > PROBLEMS_SHOWN:
+        yield f"  and {len(report.problems) - PROBLEMS_SHOWN:,} more, in the quarantine"
+    if report.slowest:
         yield ""
         yield "slowest replies"
-        for latency, protocol, said in report.slow[:SLOW_SHOWN]:
-            yield f"  {latency / 1000:,.1f} ms  {protocol}  {said}"
+        for latency_us, protocol, summary in report.slowest[:SLOWEST_SHOWN]:
+            yield f"  {latency_us / 1000:,.1f} ms  {protocol}  {summary}"
     yield ""
     seconds = max(report.seconds, 0.001)
     rate = f"{report.messages / seconds:,.0f} messages and {size_text(report.read / seconds)} a second"
@@ -58,8 +90,8 @@ def _lines(report: Report, target: str) -> Iterator[str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns, the first to the left, all others to the right."""
-    widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
+    """Columns, the first aligned left, all others right."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     for row in (head, *rows):
         cells = [
             row[0].ljust(widths[0]),
@@ -69,7 +101,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def as_json(report: Report, target: str) -> dict[str, Any]:
-    """The report for programs; sizes in bytes, times in microseconds but `seconds`."""
+    """The report for programs; sizes in bytes, times in microseconds except `seconds`."""
     names = (
         "files",
         "skipped",
@@ -93,8 +125,11 @@ def as_json(report: Report, target: str) -> dict[str, Any]:
         "bytes_per_second": round(report.read / seconds, 1),
         "protocols": {name: {"messages": n, "bytes": size} for name, (n, size) in report.protocols.items()},
         "error_codes": report.codes,
-        "damaged_files": [{"file": name, "code": code, "text": said} for name, code, said in report.damaged],
+        "damaged_files": [
+            {"file": name, "code": code, "text": problem} for name, code, problem in report.problems
+        ],
         "slowest": [
-            {"latency_us": us, "protocol": protocol, "summary": said} for us, protocol, said in report.slow
+            {"latency_us": latency_us, "protocol": protocol, "summary": summary}
+            for latency_us, protocol, summary in report.slowest
         ],
     }

@@ -1,15 +1,15 @@
-"""Records to rows of the tables, column by column, each byte counted for its file.
+"""Messages to rows of the tables, column by column, each byte counted for its file.
 
 This runs for every piece and every record, and is compiled as `codecs/` is. table.py gives the columns to
 Arrow.
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from librt.strings import BytesWriter, write_i32_le, write_i64_le
-from mypy_extensions import i32, i64, mypyc_attr
+from mypy_extensions import i32, i64
 
 from wirelens.cli.bulk.chunks import FILE_SHIFT
 from wirelens.codecs.captures.flow import Flow, Piece
@@ -20,22 +20,20 @@ from wirelens.codecs.record import Record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Tape
 
-HEAD_BYTES: Final = 4096
-"""So many bytes of a stream that nobody recognised are kept."""
+HEAD_BYTES: Final = 4096  # kept of a stream of no known protocol
 SLOWEST: Final = 10
-MOST_TEXT: Final = (1 << 31) - 1
-"""So many bytes the texts of one column may have in a row group: Arrow counts them in 32 bits."""
+MOST_TEXT: Final = (1 << 31) - 1  # bytes of one text column in a row group: Arrow counts them in 32 bits
 
-# What is counted of each file. RAW: bytes of all segments; PAYLOAD: without text on resets. CARRIED: bytes
-# that an earlier run left pending; AGAIN: bytes that came more than once. PAYLOAD + CARRIED is DECODED +
-# QUARANTINED + UNRECOGNISED + AGAIN + PENDING.
+# What is counted of each file. RAW: bytes of all segments; PAYLOAD: without text on resets. RESUMED: bytes
+# that an earlier run left pending. PAYLOAD + RESUMED is DECODED + QUARANTINED + UNRECOGNISED + RETRANSMITTED
+# + PENDING.
 RAW: Final = 0
 PAYLOAD: Final = 1
-CARRIED: Final = 2
+RESUMED: Final = 2
 DECODED: Final = 3
 QUARANTINED: Final = 4
 UNRECOGNISED: Final = 5
-AGAIN: Final = 6
+RETRANSMITTED: Final = 6
 PENDING: Final = 7
 MESSAGES: Final = 8
 ERRORS: Final = 9
@@ -45,16 +43,14 @@ Failure = tuple[str, int, str, bytes | None, bytes | None]
 """Code, offset, text; the part that decoded, and the bytes."""
 
 
-class Account:
-    """What one bucket came to."""
+class Counters:
+    """What one bucket came to: `files` by the counts above, `protocols` by messages and bytes."""
 
     def __init__(self) -> None:
         self.files: dict[int, list[int]] = {}
-        self.ranges: list[dict[str, Any]] = []
-        self.inputs: list[dict[str, Any]] = []
         self.protocols: dict[str, list[int]] = {}
         self.errors: dict[str, int] = {}
-        self.slow: list[tuple[int, str, str]] = []
+        self.slowest: list[tuple[int, str, str]] = []  # latency in microseconds, protocol, summary
         self.flows = 0
 
     def counts(self, file: int) -> list[int]:
@@ -67,63 +63,46 @@ class Account:
         self.errors[code] = self.errors.get(code, 0) + 1
 
     def latency(self, latency_us: int, protocol: str, summary: str) -> None:
-        if len(self.slow) < SLOWEST:
-            heapq.heappush(self.slow, (latency_us, protocol, summary[:200]))
-        elif latency_us > self.slow[0][0]:
-            heapq.heapreplace(self.slow, (latency_us, protocol, summary[:200]))
-
-
-@mypyc_attr(acyclic=True)
-class _Origin:
-    """Where bytes of a stream came from: start and end in the stream, packet, time."""
-
-    def __init__(self, start: i64, end: i64, packet: i64, time: i64) -> None:
-        self.start: Final[i64] = start
-        self.end: Final[i64] = end
-        self.packet: Final[i64] = packet
-        self.time: Final[i64] = time
+        if len(self.slowest) < SLOWEST:
+            heapq.heappush(self.slowest, (latency_us, protocol, summary[:200]))
+        elif latency_us > self.slowest[0][0]:
+            heapq.heapreplace(self.slowest, (latency_us, protocol, summary[:200]))
 
 
 class Stream:
-    """Where the bytes of one direction came from, and what of them nobody recognised."""
+    """One direction of a flow, and its bytes of no known protocol."""
 
-    def __init__(self, flow: Flow | None, direction: int, connection: int | None) -> None:
+    def __init__(self, flow: Flow | None, direction: int) -> None:
         self.flow: Final = flow
         self.direction: Final = direction
-        self.connection: Final = connection
-        self.origins: list[_Origin] = []
-        self.first: i64 = 0  # the first of them that some byte still needs
-        self.position = 0  # behind the last record
-        self.unknown = 0
+        self.unknown = 0  # bytes
         self.head = b""
-        self.where = (0, 0, 0)  # offset of the first unknown bytes, packet and time of the last
-
-    def came(self, offset: i64, size: i64, packet: i64, time: i64) -> None:
-        self.origins.append(_Origin(offset, offset + size, packet, time))
+        self.unknown_offset = 0  # of the first unknown bytes
+        self.unknown_packet = 0  # the packet of the last, and its time
+        self.unknown_time = 0
 
     def source(self) -> tuple[Any, ...]:
-        """The columns from `transport` to `direction`."""
+        """The columns from `transport` to `direction`; `connection` is the packet of the first bytes."""
         flow, side = self.flow, self.direction
         if flow is None:
             return (None,) * 7
-        here = (flow.address(side), flow.ports[side])
-        there = (flow.address(1 - side), flow.ports[1 - side])
-        return (flow.transport, *here, *there, self.connection, side)
+        source = (flow.address(side), flow.ports[side])
+        destination = (flow.address(1 - side), flow.ports[1 - side])
+        return (flow.transport, *source, *destination, flow.packet, side)
 
 
-_NOWHERE: Final = Stream(None, 0, None)
+_NO_STREAM: Final = Stream(None, 0)
 
 
 class Texts:
-    """A column of texts: their UTF-8 one behind the other, and where each begins and ends, in 32 bits."""
+    """A column of texts: their UTF-8 one after the other, and where each begins and ends, in 32 bits."""
 
     def __init__(self, data: BytesWriter) -> None:
         self.data: Final = data
         self.ends: Final = BytesWriter()
-        self.begin()
+        self.clear()
 
-    def begin(self) -> None:
-        """Start over, without texts."""
+    def clear(self) -> None:
         self.data.truncate(0)
         self.ends.truncate(0)
         write_i32_le(self.ends, 0)
@@ -133,7 +112,7 @@ class Texts:
         self.end()
 
     def end(self) -> None:
-        """What was written since the last text is one."""
+        """End a text: what was written since the last one."""
         size: i64 = len(self.data)
         if size > MOST_TEXT:
             raise OverflowError(f"more than {MOST_TEXT} bytes of text in one column")
@@ -143,8 +122,8 @@ class Texts:
 class Columns:
     """Rows of `messages`, of `quarantine`, or of both, column by column, until they are a row group.
 
-    `full` is called when there are `most_rows`, or about `most_bytes`; it takes them and calls `begin`.
-    Numbers are little-endian: 64 bits, where a number names an entry of a list 32.
+    `full` is called when there are `most_rows`, or about `most_bytes`; it takes them and calls `clear`.
+    Numbers are little-endian, of 64 bits; those that name an entry of a list have 32.
     """
 
     def __init__(
@@ -156,15 +135,15 @@ class Columns:
         self.full: Final = full
         self.rows: i64 = 0
         self.size: i64 = 0
-        self.streams: Final[dict[Stream, int]] = {}  # with their places
-        self.stream: Final = BytesWriter()  # which of `streams`
+        self.streams: Final[dict[Stream, int]] = {}  # and their indexes
+        self.stream: Final = BytesWriter()  # index in `streams`
         self.packet: Final = BytesWriter()  # with the file's number
         self.time: Final = BytesWriter()  # 0: none
-        self.offset: Final = BytesWriter()  # -1: none, as for those that follow
+        self.offset: Final = BytesWriter()  # -1: none, as in `length` and `latency`
         self.length: Final = BytesWriter()
-        self.words: Final[dict[str, int]] = {}  # with their places
-        self.protocol: Final = BytesWriter()  # which of `words`
-        self.kind: Final = BytesWriter()  # which of `words`; -1: the row is of no message
+        self.words: Final[dict[str, int]] = {}  # and their indexes
+        self.protocol: Final = BytesWriter()  # index in `words`
+        self.kind: Final = BytesWriter()  # index in `words`; -1: the row is not a message
         self.summary: Final = Texts(BytesWriter())
         self.pair: Final = BytesWriter()  # its number in the connection; 0: none
         self.latency: Final = BytesWriter()
@@ -174,23 +153,23 @@ class Columns:
         self.notes: Final[dict[int, list[dict[str, Any]]]] = {}  # by row
         self.failures: Final[dict[int, Failure]] = {}  # by row
 
-    def begin(self) -> None:
-        """Start over, without rows, in the same room."""
+    def clear(self) -> None:
+        """Remove all rows; the memory stays."""
         self.rows = 0
         self.size = 0
         for out in (self.stream, self.packet, self.time, self.offset, self.length):
             out.truncate(0)
         for out in (self.protocol, self.kind, self.pair, self.latency, self.damaged):
             out.truncate(0)
-        self.summary.begin()
-        self.message.begin()
+        self.summary.clear()
+        self.message.clear()
         self.streams.clear()
         self.words.clear()
         self.notes.clear()
         self.failures.clear()
 
-    def place(self, stream: Stream, packet: i64, time: i64, offset: i64, length: i64) -> None:
-        """Begin a row: where its bytes came from."""
+    def begin_row(self, stream: Stream, packet: i64, time: i64, offset: i64, length: i64) -> None:
+        """Begin a row with where its bytes came from."""
         slot = self.streams.get(stream)
         if slot is None:
             slot = len(self.streams)
@@ -201,32 +180,31 @@ class Columns:
         write_i64_le(self.offset, offset)
         write_i64_le(self.length, length)
 
-    def word(self, out: BytesWriter, word: str) -> None:
-        """Write one of few different words."""
+    def add_word(self, out: BytesWriter, word: str) -> None:
+        """Write a word of a column that has few different ones."""
         slot = self.words.get(word)
         if slot is None:
             slot = len(self.words)
             self.words[word] = slot
         write_i32_le(out, i32(slot))
 
-    def noted(self, notes: list[Note]) -> None:
-        """Keep the notes of the row that is being written."""
+    def add_notes(self, notes: list[Note]) -> None:
         if notes:
             self.notes[int(self.rows)] = [
                 {"code": note.code, "offset": note.offset, "text": clean(note.text)} for note in notes
             ]
 
-    def end(self, size: i64) -> None:
-        """End a row of about so many bytes."""
+    def end_row(self, size: i64) -> None:
+        """End a row of about `size` bytes."""
         self.rows += 1
         self.size += size
         if self.rows >= self.most_rows or self.size >= self.most_bytes:
             self.full()
 
-    def said(self, protocol: str, kind: str, summary: bytes, tape: Tape, damaged: bool) -> i64:
-        """What a message says; about so many bytes it takes."""
-        self.word(self.protocol, protocol)
-        self.word(self.kind, kind)
+    def add_message(self, protocol: str, kind: str, summary: bytes, tape: Tape, damaged: bool) -> i64:
+        """The columns of a decoded message; about how many bytes they take."""
+        self.add_word(self.protocol, protocol)
+        self.add_word(self.kind, kind)
         self.summary.add(summary)
         before: i64 = len(self.message.data)
         self.writer.write(tape, 0, tape.buffer)
@@ -234,194 +212,142 @@ class Columns:
         self.damaged.append(1 if damaged else 0)
         return len(self.message.data) - before + len(summary)
 
-    def paired(self, pair: i64, latency_us: i64) -> None:
-        """What pair a row belongs to; 0 for none."""
+    def add_pair(self, pair: i64, latency_us: i64) -> None:
+        """The number of the row's pair, 0 for none; the latency, -1 for none."""
         write_i64_le(self.pair, pair)
         write_i64_le(self.latency, latency_us)
 
-    def failed(
+    def add_failure(
         self, protocol: str, code: str, offset: int, text: str, partial: bytes | None, raw: bytes | None
     ) -> None:
-        """Why a row is of no message."""
-        self.word(self.protocol, protocol)
+        """The columns of a row that is not a message."""
+        self.add_word(self.protocol, protocol)
         write_i32_le(self.kind, -1)
         self.summary.end()
         self.message.end()
         self.damaged.append(0)
-        self.paired(0, -1)
+        self.add_pair(0, -1)
         self.failures[int(self.rows)] = (code, offset, clean(text), partial, raw)
 
-    def damage(self, file: int, container: str, code: str, offset: int, text: str, raw: bytes | None) -> None:
-        """A row of what is wrong with a file itself, and `raw`, the bytes there."""
-        self.place(_NOWHERE, file << FILE_SHIFT, 0, -1, -1)
-        self.failed(container or UNKNOWN, code, offset, text, None, raw)
-        self.end(256 if raw is None else 256 + len(raw))
+    def add_problem(
+        self, file: int, container: str, code: str, offset: int, text: str, raw: bytes | None
+    ) -> None:
+        """A row about a file itself, with `raw`, the bytes at that offset."""
+        self.begin_row(_NO_STREAM, file << FILE_SHIFT, 0, -1, -1)
+        self.add_failure(container or UNKNOWN, code, offset, text, None, raw)
+        self.end_row(256 if raw is None else 256 + len(raw))
 
 
 class RowMaker:
-    """Records in, rows of the tables out, each byte counted for its file.
+    """Messages in, rows of the tables out, each byte counted for its file.
 
-    `columns` gives the columns of a table; those of `messages` are a protocol's own.
+    `columns` gives the columns of a table; those of `messages` are separate for each protocol.
     """
 
-    def __init__(self, quarantine: str, account: Account, columns: Callable[[str, str], Columns]) -> None:
+    def __init__(self, quarantine: str, counters: Counters, columns: Callable[[str, str], Columns]) -> None:
         self._quarantine: Final = quarantine
-        self._account: Final = account
+        self._counters: Final = counters
         self._columns: Final = columns
         self._messages: dict[str, Columns] = {}
-        self._streams: dict[tuple[int, int], Stream] = {}
-        self._connections: dict[int, int] = {}
+        self._streams: dict[int, Stream] = {}
 
-    def pieces(self, pieces: Iterable[Piece], conversations: Conversations, came: dict[int, int]) -> None:
-        """Take pieces, and the records that `conversations` makes of them.
+    def add_pieces(self, pieces: list[Piece], conversations: Conversations, unplaced: dict[int, int]) -> None:
+        """Take pieces and the messages that `conversations`, which reports arrivals, makes of them.
 
-        What each file gives of them is taken off its bytes in `came`.
+        The bytes of the pieces are subtracted from those of their files in `unplaced`.
         """
         for piece in pieces:
             size = len(piece.data)
             if size:
-                packet = piece.packets[-1]
-                self._piece(piece, size, packet)
-                file = packet >> FILE_SHIFT
-                came[file] = came.get(file, 0) - size
-            for said in conversations.feed([piece]):
-                self.said(said)
+                file = piece.packets[-1] >> FILE_SHIFT
+                unplaced[file] = unplaced.get(file, 0) - size
+            for message in conversations.feed([piece]):
+                self.add_message(message)
             if piece.end:
                 self._end(piece)
 
-    def said(self, said: Message) -> None:
-        """A record of a conversation."""
-        self._record(self._streams[said.flow.number, said.direction], said.record, said)
-
-    def close(self) -> None:
-        """The end of a pair of endpoints, or of an input."""
-        for stream in self._streams.values():
-            self._unrecognised(stream)
-        self._streams = {}
-        self._connections = {}
-
-    def save(self) -> tuple[list[tuple[Any, ...]], list[tuple[int, int]]]:
-        """The streams as plain values; and what of them is in no record: bytes and their packet."""
-        plain: list[tuple[Any, ...]] = []
-        undecoded: list[tuple[int, int]] = []
-        for (number, direction), stream in self._streams.items():
-            self._unrecognised(stream)
-            position = stream.position
-            left: list[tuple[int, int, int, int]] = []
-            for origin in stream.origins:
-                start, end, packet = int(origin.start), int(origin.end), int(origin.packet)
-                if end > position:
-                    left.append((start, end, packet, int(origin.time)))
-                    undecoded.append((end - max(start, position), packet))
-            plain.append((number, direction, stream.connection, position, left))
-        self._streams = {}
-        self._connections = {}
-        return plain, undecoded
-
-    def load(self, plain: Iterable[Any], flows: Mapping[int, Flow]) -> list[tuple[int, int]]:
-        """Go on with streams that `save` gave, tuples or lists; as there, what of them is in no record."""
-        undecoded: list[tuple[int, int]] = []
-        for number, direction, connection, position, left in plain:
-            stream = Stream(flows[number], direction, connection)
-            stream.position = position
-            self._streams[number, direction] = stream
-            self._connections[number] = connection
-            for start, end, packet, time in left:
-                stream.origins.append(_Origin(start, end, packet, time))
-                undecoded.append((end - max(start, position), packet))
-        return undecoded
-
-    def plain(self, file: int, record: Record) -> None:
-        """A record of an input that is no capture."""
-        stream = self._streams.get((-1, 0))
-        if stream is None:
-            stream = self._streams[-1, 0] = Stream(None, 0, None)
-        stream.came(record.offset, record.length, file << FILE_SHIFT, 0)
-        self._record(stream, record, None)
-
-    def refused(self, file: int, text: str, head: bytes, size: int) -> None:
-        """An input that is not read at all."""
-        code = "input-refused"
-        columns = self._columns("quarantine", "")
-        columns.place(_NOWHERE, file << FILE_SHIFT, 0, 0, size)
-        columns.failed(UNKNOWN, code, 0, text, None, head)
-        columns.end(len(head) + 256)
-        counts = self._account.counts(file)
-        counts[QUARANTINED] += size
-        counts[ERRORS] += 1
-        self._account.error(code)
-
-    def _piece(self, piece: Piece, size: int, packet: int) -> None:
-        """Remember where bytes came from; a connection is named after the packet that first gave some."""
-        flow = piece.flow
-        key = (flow.number, int(piece.direction))
+    def add_message(self, message: Message) -> None:
+        """Write the row of a message."""
+        direction: i64 = message.direction
+        flow = message.flow
+        key = 2 * flow.number + int(direction)
         stream = self._streams.get(key)
         if stream is None:
-            connection = self._connections.setdefault(flow.number, packet)
-            stream = self._streams[key] = Stream(flow, int(piece.direction), connection)
-        stream.came(piece.offset, size, packet, piece.time_us)
+            stream = self._streams[key] = Stream(flow, message.direction)
+        record = message.record
+        self._count(message, _outcome(record))
+        packet = message.arrivals[-1].packets[-1]
+        latency_us = message.latency_us
+        if latency_us is None:
+            latency_us = -1
+        self._record(stream, record, packet, message.time_us, message.pair_number, latency_us)
+
+    def add_record(self, file: int, record: Record) -> None:
+        """Write the row of a record of an input that is not a capture."""
+        stream = self._streams.get(-1)
+        if stream is None:
+            stream = self._streams[-1] = Stream(None, 0)
+        self._counters.counts(file)[_outcome(record)] += record.length
+        self._record(stream, record, file << FILE_SHIFT, 0, 0, -1)
+
+    def add_refused(self, file: int, text: str, head: bytes, size: int) -> None:
+        """Write the row of an input that is not read at all."""
+        code = "input-refused"
+        columns = self._columns("quarantine", "")
+        columns.begin_row(_NO_STREAM, file << FILE_SHIFT, 0, 0, size)
+        columns.add_failure(UNKNOWN, code, 0, text, None, head)
+        columns.end_row(len(head) + 256)
+        counts = self._counters.counts(file)
+        counts[QUARANTINED] += size
+        counts[ERRORS] += 1
+        self._counters.error(code)
+
+    def close(self) -> None:
+        """Write the rows of unknown bytes at the end of a pair of endpoints, or of an input."""
+        for stream in self._streams.values():
+            self._end_unknown(stream)
+        self._streams = {}
 
     def _end(self, piece: Piece) -> None:
         """A direction has ended."""
-        key = (piece.flow.number, int(piece.direction))
+        key = 2 * piece.flow.number + int(piece.direction)
         stream = self._streams.get(key)
         if stream is not None:
             del self._streams[key]
-            self._unrecognised(stream)
+            self._end_unknown(stream)
 
-    def _count(self, stream: Stream, record: Record, what: int) -> _Origin:
-        """Count a record's bytes for the files they came from; where the last of them came from."""
+    def _count(self, message: Message, what: i64) -> None:
+        """Count a record's bytes for the files they came from. Raises AssertionError if some are missing."""
+        record = message.record
         start: i64 = record.offset
         end: i64 = start + record.length
-        origins = stream.origins
-        count: i64 = len(origins)
-        at = stream.first
-        while at < count and origins[at].end <= start:
-            at += 1
-        last = origins[at]
         counted: i64 = 0
-        place = at
-        while place < count:
-            origin = origins[place]
-            if origin.start >= end:
-                break
-            size = min(origin.end, end) - max(origin.start, start)
-            self._account.counts(int(origin.packet >> FILE_SHIFT))[what] += int(size)
+        for arrival in message.arrivals:
+            size = min(arrival.end, end) - max(arrival.start, start)
+            self._counters.counts(arrival.packets[-1] >> FILE_SHIFT)[what] += int(size)
             counted += size
-            last = origin
-            place += 1
-            if origin.end <= end:
-                at = place
         if counted != record.length:
-            raise AssertionError("a record's bytes are not those that came")
-        if at == count:
-            origins.clear()
-            at = 0
-        elif 2 * at > count:  # those before are needed no more
-            del origins[:at]
-            at = 0
-        stream.first = at
-        stream.position = int(end)
-        return last
+            raise AssertionError("a record's bytes are not those of its packets")
 
-    def _record(self, stream: Stream, record: Record, said: Message | None) -> None:
+    def _record(
+        self, stream: Stream, record: Record, packet: int, time: int, pair: int, latency_us: int
+    ) -> None:
         codec = record.codec
         if codec is None:
-            self._unknown(stream, record, self._count(stream, record, UNRECOGNISED))
+            self._add_unknown(stream, record, packet, time)
             return
-        account = self._account
+        counters = self._counters
         error = record.error
         tape = record.tape
         if error is not None:
-            origin = self._count(stream, record, QUARANTINED)
             columns = self._columns("quarantine", "")
-            columns.place(stream, origin.packet, origin.time, record.offset, record.length)
+            columns.begin_row(stream, packet, time, record.offset, record.length)
             partial = None if record.partial is None or tape is None else tree_json(tape)
-            columns.failed(codec.name, error.code, error.offset, error.text, partial, record.raw)
-            columns.noted(record.notes)
-            columns.end(len(record.raw) + (0 if partial is None else len(partial)) + 256)
-            account.counts(int(origin.packet >> FILE_SHIFT))[ERRORS] += 1
-            account.error(error.code)
+            columns.add_failure(codec.name, error.code, error.offset, error.text, partial, record.raw)
+            columns.add_notes(record.notes)
+            columns.end_row(len(record.raw) + (0 if partial is None else len(partial)) + 256)
+            counters.counts(packet >> FILE_SHIFT)[ERRORS] += 1
+            counters.error(error.code)
             return
         root = record.root
         assert tape is not None
@@ -430,57 +356,63 @@ class RowMaker:
         columns_of = self._messages.get(name)
         if columns_of is None:
             columns_of = self._messages[name] = self._columns("messages", name)
-        origin = self._count(stream, record, DECODED)
-        columns_of.place(stream, origin.packet, origin.time, record.offset, record.length)
+        columns_of.begin_row(stream, packet, time, record.offset, record.length)
         summary = clean(codec.summary(root))
         damaged = record.damaged
-        size = columns_of.said(name, clean(codec.kind(root)), summary.encode(), tape, damaged)
-        pair = 0 if said is None else said.pair_number
-        latency = None if said is None else said.latency_us
-        columns_of.paired(pair, -1 if latency is None else latency)
-        if latency is not None:
-            account.latency(latency, name, summary)
-        columns_of.noted(record.notes)
-        counts = account.counts(int(origin.packet >> FILE_SHIFT))
+        size = columns_of.add_message(name, clean(codec.kind(root)), summary.encode(), tape, damaged)
+        columns_of.add_pair(pair, latency_us)
+        if latency_us >= 0:
+            counters.latency(latency_us, name, summary)
+        columns_of.add_notes(record.notes)
+        counts = counters.counts(packet >> FILE_SHIFT)
         counts[MESSAGES] += 1
-        counted = account.protocols.get(name)
+        counted = counters.protocols.get(name)
         if counted is None:
-            counted = account.protocols[name] = [0, 0]
+            counted = counters.protocols[name] = [0, 0]
         counted[0] += 1
         counted[1] += record.length
         if damaged:
             counts[ERRORS] += 1
-            account.error("inner-error")
-        columns_of.end(size + 192)
+            counters.error("inner-error")
+        columns_of.end_row(size + 192)
 
-    def _unknown(self, stream: Stream, record: Record, origin: _Origin) -> None:
-        packet, time = int(origin.packet), int(origin.time)
+    def _add_unknown(self, stream: Stream, record: Record, packet: int, time: int) -> None:
+        """Keep bytes of no known protocol for the stream's one row; with `full` each record has a row."""
         if self._quarantine == "full":
-            self._opaque(stream, record.offset, record.length, packet, time, record.raw)
+            self._unknown_row(stream, record.offset, record.length, packet, time, record.raw)
             return
-        offset = stream.where[0] if stream.unknown else record.offset
+        if not stream.unknown:
+            stream.unknown_offset = record.offset
         if len(stream.head) < HEAD_BYTES:
             stream.head += record.raw[: HEAD_BYTES - len(stream.head)]
         stream.unknown += record.length
-        stream.where = (offset, packet, time)
+        stream.unknown_packet = packet
+        stream.unknown_time = time
 
-    def _unrecognised(self, stream: Stream) -> None:
-        """The row of a stream that nobody recognised."""
+    def _end_unknown(self, stream: Stream) -> None:
+        """Write the row of a stream's bytes of no known protocol."""
         if stream.unknown:
-            offset, packet, time = stream.where
             raw = stream.head if self._quarantine == "head" else None
-            self._opaque(stream, offset, stream.unknown, packet, time, raw)
+            packet, time = stream.unknown_packet, stream.unknown_time
+            self._unknown_row(stream, stream.unknown_offset, stream.unknown, packet, time, raw)
             stream.unknown, stream.head = 0, b""
 
-    def _opaque(
+    def _unknown_row(
         self, stream: Stream, offset: int, length: int, packet: int, time: int, raw: bytes | None
     ) -> None:
         columns = self._columns("quarantine", "")
-        columns.place(stream, packet, time, offset, length)
-        columns.failed(UNKNOWN, "unknown-protocol", offset, "no protocol has enough evidence", None, raw)
-        columns.end(256 if raw is None else 256 + len(raw))
+        columns.begin_row(stream, packet, time, offset, length)
+        columns.add_failure(UNKNOWN, "unknown-protocol", offset, "no protocol has enough evidence", None, raw)
+        columns.end_row(256 if raw is None else 256 + len(raw))
+
+
+def _outcome(record: Record) -> i64:
+    """Which count a record's bytes belong to."""
+    if record.codec is None:
+        return UNRECOGNISED
+    return DECODED if record.error is None else QUARANTINED
 
 
 def clean(text: str) -> str:
-    """Text that every reader of the tables can take: no lone surrogates."""
+    """Text that every reader of the tables accepts: without lone surrogates."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""The Spark session of a bulk run: local, a cluster's, a remote one, or the one that spark-submit made."""
+"""The Spark session of a bulk run: local, on a cluster, remote, or the one that spark-submit made."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from wirelens.cli.version import install_command
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TASK_TRIES = 4  # local masters try once by default, and one killed worker would end the run
+TASK_TRIES = 4  # local masters try once by default, so one killed worker would end the run
 
-# Spark's defaults in these suit small rows; ours are chunks of packets of up to 256 KiB.
+# The defaults of Spark suit small rows; these rows are chunks of packets of up to 256 KiB.
 CONF = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1024",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
@@ -35,7 +35,7 @@ STATIC = {
     "spark.log.level": "ERROR",
     "spark.driver.memory": "2g",
     "spark.task.maxFailures": str(TASK_TRIES),
-    # Row groups come and go: the C library keeps their memory, rather than have it cleared again each time.
+    # Row groups are short-lived: the C library keeps their memory, which need not be zeroed again then.
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(1 << 28),
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(1 << 28),
 }
@@ -52,11 +52,11 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 
 
 class NoSparkError(Exception):
-    """Spark cannot be used here; the text says what to install or to do."""
+    """Spark cannot be used here; the text states what to install or to do."""
 
 
 def check() -> None:
-    """Find out whether Spark is installed, without starting it. Raises NoSparkError."""
+    """Check that Spark is installed, without starting it. Raises NoSparkError."""
     from importlib.util import find_spec
 
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
@@ -68,7 +68,7 @@ def check() -> None:
 
 
 def ready() -> None:
-    """Find out whether a Spark of this machine's own can start. Raises NoJavaError."""
+    """Check that Spark can start on this machine. Raises NoJavaError."""
     problem = spark_can_launch()
     if problem:
         raise NoJavaError(problem)
@@ -76,16 +76,16 @@ def ready() -> None:
 
 
 def submitted() -> bool:
-    """Whether spark-submit started this process, and its master and settings hold."""
+    """Whether spark-submit started this process, so that its master and settings apply."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def start(
     master: str = "", remote: str = "", conf: Sequence[str] = (), log: Path | None = None
 ) -> SparkSession:
-    """A session; `conf` are texts KEY=VALUE, and win over what is set here.
+    """A session; `conf` are texts KEY=VALUE, which override what is set here.
 
-    A local JVM's own talk goes to the file `log`. Raises NoSparkError and NoJavaError before anything starts.
+    What a local JVM prints goes to the file `log`. Raises NoSparkError, NoJavaError before anything starts.
     """
     check()
     wanted = dict(parse_conf(conf))
@@ -96,13 +96,13 @@ def start(
         if problem:
             raise NoJavaError(problem)
         os.environ["JAVA_HOME"] = find_java().home
-        # An executor's Python is the driver's own, unless a packed environment says otherwise.
+        # Executors use the Python of the driver, unless a packed environment is given.
         if "spark.pyspark.python" in wanted:
             os.environ["PYSPARK_PYTHON"] = wanted["spark.pyspark.python"]
             check_python(wanted["spark.pyspark.python"])
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-        # Only the hosts' own addresses: a name that does not resolve must not keep a local run from starting.
+        # A host name that does not resolve must not keep a local run from starting.
         if not master or master.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession
@@ -127,24 +127,24 @@ def start(
     return spark
 
 
-def java_options(said: str) -> str:
-    """What a local Spark's JVM gets besides the options that are `said`, for it moves rows and little else.
+def java_options(given: str) -> str:
+    """Options for the JVM of a local Spark, in addition to those given.
 
-    Its first compiler alone, as the second takes more time than its code saves; and of the collectors that
-    which has the least to do, unless one is chosen: Java takes no second choice.
+    It moves rows and does little else. So only the first compiler is used, as the second takes more time than
+    its code saves; and the collector with the least work, unless one is chosen: Java accepts only one.
     """
     elsewhere = [os.environ.get(name, "") for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")]
-    chosen = any("GC" in options for options in (said, *elsewhere))
+    chosen = any("GC" in options for options in (given, *elsewhere))
     return "-XX:TieredStopAtLevel=1" if chosen else "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
 
 
 def check_python(path: str) -> None:
-    """Find out whether the executors' Python is here too, where Spark plans with it. Raises NoSparkError."""
+    """Check that the Python of the executors exists here, where Spark plans with it. Raises NoSparkError."""
     if shutil.which(path) is None:
         folder = Path(path).parent.parent
         raise NoSparkError(
-            f"spark.pyspark.python {path} is not there, and Spark plans with it here too:\n"
-            f"make it lead to this environment:  ln -s {sys.prefix} {folder}"
+            f"spark.pyspark.python {path} does not exist here, where Spark plans with it:\n"
+            f"let it point to this environment:  ln -s {sys.prefix} {folder}"
         )
 
 
@@ -183,14 +183,14 @@ def _start_remote(remote: str, wanted: dict[str, str]) -> SparkSession:
 
 @contextmanager
 def _quiet(log: Path | None, settings: dict[str, str]) -> Iterator[None]:
-    """Let the JVM that is started inside inherit `log` as its stderr, and log only errors there."""
+    """Let a JVM that is started inside inherit `log` as its stderr, and log only errors to it."""
     if log is None or submitted():
         yield
         return
     folder = Path(tempfile.mkdtemp(prefix="wirelens-"))
     logging = folder / "log4j2.properties"
     logging.write_text(LOG4J)
-    # Spark puts the driver's options on the command line and reads the file at start only.
+    # Spark puts the options of the driver on the command line and reads the file only at the start.
     options = settings.get("spark.driver.extraJavaOptions", "")
     settings["spark.driver.extraJavaOptions"] = (
         f"-Dlog4j2.configurationFile={logging.as_uri()} {options}".strip()

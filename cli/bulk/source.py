@@ -3,11 +3,11 @@
     spark.dataSource.register(WirelensDataSource)
     spark.read.format("wirelens").load("captures/")
 
-gives a row for each record, each file for itself, with the columns of `messages` and `quarantine`
-together; `error_code` is null for messages. Options: `as` (a protocol, else it is detected), `quarantine`
-(head, full or none: what is kept of streams of no known protocol). A partition is one large capture or
-several small files. Streams that run across files are put together by `wirelens bulk`, which reads
-through this source too: with the option `plan` it gives the packets of chunks.SCHEMA instead.
+gives a row for each record, each file by itself, with the columns of `messages` and `quarantine` together;
+`error_code` is null for messages. Options: `as` (a protocol; detected by default), `quarantine` (head, full
+or none: what is kept of streams of no known protocol). A partition is one large capture or several small
+files. Streams that continue in another file are joined by `wirelens bulk` only. It reads through this source
+too: with the option `plan` the rows are the packets of chunks.SCHEMA.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pyspark.sql.types import StructType
 
 from wirelens.cli.bulk import chunks, plain_json
 from wirelens.cli.bulk.files import Folder, find
-from wirelens.cli.bulk.plan import FRESH, Range, load_range, look, pack
-from wirelens.cli.bulk.reading import marks, read_ranges
+from wirelens.cli.bulk.plan import FRESH, Range, group, inspect_files, load_range
+from wirelens.cli.bulk.reading import bucket_rows, read_ranges
 from wirelens.cli.bulk.records import COLUMNS
 from wirelens.cli.bulk.table import batch_of_rows, spark_schema
 
@@ -38,7 +38,7 @@ class Task(InputPartition):
 
 
 class WirelensDataSource(DataSource):
-    """See the module."""
+    """The data source `wirelens`; its options are described above."""
 
     @classmethod
     def name(cls) -> str:
@@ -57,15 +57,15 @@ class WirelensDataSource(DataSource):
 
 
 class PacketSource(DataSourceReader):
-    """Reads as the plan of a bulk run says."""
+    """Reads the packets of a bulk run, following its plan."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self.plan = options["plan"]
-        self.side = options["side"]
+        self.fragments = options["fragments"]
         self.buckets = int(options["buckets"])
         self.final = options["final"] == "1"
         self.separate = options["separate"] == "1"
-        self.beside = options["beside"]
+        self.packet_folder = options["packets"]
 
     def partitions(self) -> list[InputPartition]:
         tasks = plain_json.loads(Folder(self.plan).read())
@@ -74,9 +74,10 @@ class PacketSource(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Task)
         if partition.first:
-            yield row_batch(marks(self.buckets))
-        ranges = [load_range(each) for each in partition.ranges]
-        for rows in read_ranges(ranges, self.buckets, self.side, self.final, self.separate, self.beside):
+            yield row_batch(bucket_rows(self.buckets))
+        ranges = [load_range(plain) for plain in partition.ranges]
+        where = (self.fragments, self.final, self.separate, self.packet_folder)
+        for rows in read_ranges(ranges, self.buckets, *where):
             yield row_batch(rows)
 
 
@@ -91,25 +92,24 @@ def row_batch(rows: Sequence[chunks.Row]) -> pa.RecordBatch:
 
 
 class RecordSource(DataSourceReader):
-    """Reads files to records, each file for itself; damage of a file itself is among the rows."""
+    """Reads files to records, each file by itself; problems of a file itself are among the rows."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options
         if "path" not in options:
-            raise ValueError("say .load(path)")
+            raise ValueError("no path: use .load(path)")
 
     def partitions(self) -> list[InputPartition]:
-        found = look(find(self.options["path"]), (), 0)
         ranges = []
-        for each in found:
-            whole = (0, each.size, FRESH, 0, True)
-            ranges.append(Range(each.number, each.number, each.root, each.path, each.name, each.kind, *whole))
-        return [Task([tuple(each) for each in task], False) for task in pack(ranges)] or [Task([], False)]
+        for item in inspect_files(find(self.options["path"]), (), 0):
+            whole = (0, item.size, FRESH, 0, True)
+            ranges.append(Range(item.number, item.number, item.root, item.path, item.name, item.kind, *whole))
+        return [Task([tuple(item) for item in task], False) for task in group(ranges)] or [Task([], False)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from wirelens.cli.bulk.records import record_batches
 
         assert isinstance(partition, Task)
-        for each in partition.ranges:
-            protocol, quarantine = self.options.get("as", ""), self.options.get("quarantine", "head")
-            yield from record_batches(load_range(each), protocol, quarantine)
+        protocol, quarantine = self.options.get("as", ""), self.options.get("quarantine", "head")
+        for plain in partition.ranges:
+            yield from record_batches(load_range(plain), protocol, quarantine)

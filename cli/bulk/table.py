@@ -18,40 +18,38 @@ if TYPE_CHECKING:
     from librt.strings import BytesWriter
     from pyarrow.parquet import ParquetWriter
 
-ROW_GROUP_BYTES = 1 << 25
-"""A row group holds about so many bytes of messages, before compression."""
+ROW_GROUP_BYTES = 1 << 25  # of messages in a row group, about, before compression
 ROW_GROUP_ROWS = 1 << 16
-PART_BYTES = 1 << 30
-"""A part file is ended when so many bytes went into it, before compression."""
+PART_BYTES = 1 << 30  # in a part file, about, before compression; then a new one is started
 
 # Name, Arrow type, comment. The comments go into the Parquet fields and are the reference in the README.
 SOURCE = (
     ("file", "string", "input file that holds the last byte of the record"),
-    ("transport", "string", "tcp or udp; null where the input is no capture"),
+    ("transport", "string", "tcp or udp; null if the input is not a capture"),
     ("source_address", "string", "address of the sender"),
     ("source_port", "int32", "port of the sender"),
     ("destination_address", "string", "address of the receiver"),
     ("destination_port", "int32", "port of the receiver"),
-    ("connection", "int64", "the same for both directions of one conversation, and for nothing else"),
+    ("connection", "int64", "the same for both directions of one conversation, different for all others"),
     (
         "direction",
         "int8",
-        "0: from the side that sent the SYN, without one that of the first packet; 1: from the other",
+        "0: from the side that sent the SYN (without one, the first packet); 1: from the other",
     ),
     ("time", "timestamp", "capture time of the last byte, UTC, microseconds"),
     ("packet", "int64", "number, in `file`, of the packet that holds the last byte"),
     (
         "offset",
         "int64",
-        "of the first byte in this direction's stream; in the bytes of an input that is no capture",
+        "of the first byte in this direction's stream, or in an input that is not a capture",
     ),
     ("length", "int64", "bytes"),
 )
 MESSAGES = (
     *SOURCE,
-    ("kind", "string", "what sort of message of the protocol this is"),
+    ("kind", "string", "the kind of message, as the protocol names it"),
     ("summary", "string", "the message in one line"),
-    ("pair_id", "string", "the same for a request and its reply; null without a counterpart so far"),
+    ("pair_id", "string", "the same for a request and its reply; null if there is no counterpart so far"),
     ("latency_us", "int64", "microseconds from a request to its reply; on the reply"),
     ("message", "string", "the message in the JSON notation"),
     ("damaged", "bool", "whether something inside did not decode"),
@@ -62,53 +60,53 @@ QUARANTINE = (
     (
         "protocol",
         "string",
-        "protocol that was recognised or asked for, or unknown; of a damaged file its container",
+        "protocol that was recognised or asked for, or unknown; for a damaged file its container",
     ),
     ("error_code", "string", "why it did not decode"),
-    ("error_offset", "int64", "where, as `offset` counts; where a file is damaged, in the file"),
+    ("error_offset", "int64", "where, counted as `offset`; for a damaged file, in the file"),
     ("error_text", "string", "why, in words"),
-    ("partial", "string", "the part that did decode, in the JSON notation"),
+    ("partial", "string", "the part that decoded, in the JSON notation"),
     (
         "raw",
         "binary",
-        "the bytes; of a stream of no known protocol as many as --quarantine says, of a damaged file 4 KiB",
+        "the bytes; for a stream of no known protocol as --quarantine sets, for a damaged file 4 KiB",
     ),
     ("notes", "notes", "oddities, worst first"),
 )
 LEDGER = (
     ("file", "string", "the input file"),
-    ("number", "int64", "the file's number in this table, never given again"),
+    ("number", "int64", "the file's number in this table, never reused"),
     ("run", "string", "the run that read it"),
     ("status", "string", "done, or why it could not be read"),
     ("container", "string", "pcap, pcapng, snoop; the form of a pasted text; raw"),
     ("compressed", "bool", "whether it is gzipped"),
     ("size", "int64", "bytes on disk"),
     ("modified", "timestamp", "when it was last written to"),
-    ("read", "int64", "bytes after unpacking, pasted texts too; overhead + payload"),
-    ("overhead", "int64", "bytes that are no payload: headers, other transports, damage"),
+    ("read", "int64", "bytes after unpacking, also of pasted texts; overhead + payload"),
+    ("overhead", "int64", "bytes that are not payload: headers, other transports, damage"),
     ("payload", "int64", "decoded + quarantined + unrecognised + retransmitted + pending"),
     ("decoded", "int64", "bytes of rows in `messages`"),
     ("quarantined", "int64", "bytes of a recognised protocol that did not decode"),
     ("unrecognised", "int64", "bytes of no known protocol"),
-    ("retransmitted", "int64", "bytes that came more than once"),
-    ("pending", "int64", "bytes at the end of streams that the next run goes on with"),
+    ("retransmitted", "int64", "bytes that were sent again"),
+    ("pending", "int64", "bytes at the end of streams that the next run continues"),
     ("packets", "int64", "packets in it"),
     ("messages", "int64", "rows in `messages` whose last byte is in this file"),
     ("errors", "int64", "damage in the file, and rows in `quarantine` of recognised protocols"),
-    ("digest", "string", "BLAKE2b-128 of the first 64 KiB, which knows a file again"),
+    ("digest", "string", "BLAKE2b-128 of the first 64 KiB, used to recognise a file"),
     ("first_time", "timestamp", "time of the first packet"),
     ("last_time", "timestamp", "the latest time of a packet"),
     ("notes", "notes", "what is wrong with the file"),
 )
 PENDING = (
     ("key", "binary", "the pair of endpoints"),
-    ("state", "binary", "what is known of their streams"),
+    ("state", "binary", "the state of their streams"),
 )
 TABLES = {"messages": MESSAGES, "quarantine": QUARANTINE, "ledger": LEDGER, "pending": PENDING}
 
 ColumnList = tuple[tuple[str, str, str], ...]
 
-OF_STREAMS = (
+STREAM_COLUMNS = (
     "transport",
     "source_address",
     "source_port",
@@ -116,11 +114,10 @@ OF_STREAMS = (
     "destination_port",
     "connection",
     "direction",
-)
-"""The columns that `Stream.source` gives."""
-GROWING = ("time", "packet")
-DIFFERENT = ("pair_id", "key", "state")
-OF_FAILURES = ("error_code", "error_offset", "error_text", "partial", "raw")
+)  # the columns that `Stream.source` gives
+GROWING = ("time", "packet")  # numbers close to those of the row before
+DISTINCT = ("pair_id", "key", "state")  # different in each row
+FAILURE_COLUMNS = ("error_code", "error_offset", "error_text", "partial", "raw")
 
 _README = {"timestamp": "timestamp, UTC", "notes": "list of {code, offset, text}"}
 _SPARK = {
@@ -145,7 +142,7 @@ def reference() -> str:
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """A table's columns for Arrow, commented; Spark's own description of them beside it."""
+    """A table's columns for Arrow, with comments, and the same as Spark describes it."""
     import pyarrow as pa
 
     comments = [{"comment": comment} for _, _, comment in TABLES[table]]
@@ -203,7 +200,7 @@ class PartWriter:
     def __init__(
         self, folder: Folder, table: str, parts: tuple[str, ...], stem: str, jsonl: bool = False
     ) -> None:
-        self.files: list[tuple[str, int, int]] = []  # path in the folder, rows, bytes
+        self.files: list[tuple[str, int]] = []  # path in the folder, rows
         self.schema = arrow_schema(table)
         self._folder = folder
         self._table = table
@@ -217,7 +214,7 @@ class PartWriter:
         self._writer: ParquetWriter | None = None
 
     def write(self, batch: pa.RecordBatch, size: int) -> None:
-        """Write rows, of about so many bytes, as a row group."""
+        """Write rows of about `size` bytes as a row group."""
         self._begin()
         if self._writer is None:
             self._stream.writelines(json_lines(batch, TABLES[self._table]))
@@ -229,7 +226,7 @@ class PartWriter:
             self._end()
 
     def close(self, needed: bool = False) -> None:
-        """End the last part; `needed`: there is to be one, be it without rows."""
+        """End the last part; if `needed`, there is always one, even without rows."""
         if needed and not self.files and self._stream is None:
             self._begin()
         self._end()
@@ -238,24 +235,24 @@ class PartWriter:
         if self._stream is not None:
             return
         suffix = "jsonl" if self._jsonl else "parquet"
-        # Its own name for each try of a task: only files that the winning try reported are moved into place.
+        # Each try of a task has names of its own: only files that the successful one reported are moved.
         name = f"{self._stem}-{len(self.files):03d}-{uuid.uuid4().hex[:8]}.{suffix}"
         parts = (*self._parts, name)
         if not self._folder.exists(self._parts[0].removesuffix("/stage"), "run.json"):
-            raise OSError("the run that this task is of has ended")  # and its folder must not come back
+            raise OSError("the run of this task has ended")  # and its folder must not be made again
         self._folder.make(*self._parts)
         self._path = "/".join(parts)
         self._stream = self._folder.system.open_output_stream(self._folder.at(*parts), compression=None)
         if not self._jsonl:
             from pyarrow.parquet import ParquetWriter
 
-            # What differs from row to row makes no dictionary; numbers that grow lie close to each other.
+            # A dictionary does not help where each row differs; deltas suit growing numbers.
             columns = set(self.schema.names)
             self._writer = ParquetWriter(
                 self._stream,
                 self.schema,
                 compression="zstd",
-                use_dictionary=sorted(columns - {*GROWING, *DIFFERENT}),
+                use_dictionary=sorted(columns - {*GROWING, *DISTINCT}),
                 column_encoding={name: "DELTA_BINARY_PACKED" for name in GROWING if name in columns},
             )
 
@@ -265,15 +262,14 @@ class PartWriter:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
-        size = self._stream.tell()
         self._stream.close()
         self._stream = None
-        self.files.append((self._path, self._rows, size))
+        self.files.append((self._path, self._rows))
         self._rows = self._written = 0
 
 
 class RecordWriter(PartWriter):
-    """Rows of `messages` or of `quarantine`; `columns` takes them. names: of files, by their numbers."""
+    """Rows of `messages` or of `quarantine`, given as `columns`. names: of files, by their numbers."""
 
     def __init__(
         self,
@@ -295,12 +291,12 @@ class RecordWriter(PartWriter):
         columns = self.columns
         if columns.rows:
             batch, size = record_batch(columns, self.schema), columns.size
-            columns.begin()
+            columns.clear()
             self.write(batch, size)
 
 
 class PendingWriter(PartWriter):
-    """Rows of `pending`."""
+    """Rows of `pending`: flows and their states."""
 
     def __init__(self, folder: Folder, table: str, parts: tuple[str, ...], stem: str) -> None:
         super().__init__(folder, table, parts, stem)
@@ -308,7 +304,7 @@ class PendingWriter(PartWriter):
         self._held = 0
 
     def add(self, key: bytes, state: bytes) -> None:
-        """Take a row."""
+        """Add a row."""
         self._waiting.append((key, state))
         self._held += len(state) + 64
         if self._held >= ROW_GROUP_BYTES or len(self._waiting) >= ROW_GROUP_ROWS:
@@ -326,7 +322,7 @@ class PendingWriter(PartWriter):
 
 
 def json_lines(batch: pa.RecordBatch, columns: ColumnList) -> Iterator[bytes]:
-    """The rows as JSON, a line each, without what is null; a message is JSON already."""
+    """The rows as JSON, one per line, without null columns; a message is JSON already."""
     names = [(f"{json.dumps(name)}: ", name, kind) for name, kind, _ in columns]
     values = [
         (column.cast("int64") if kind == "timestamp" else column).to_pylist()
@@ -353,7 +349,7 @@ def json_value(name: str, kind: str, value: Any) -> str:
 
 
 def record_batch(columns: Columns, schema: pa.Schema) -> pa.RecordBatch:
-    """The rows of `columns` for Arrow: what of them the schema names."""
+    """The rows of `columns` for Arrow, with the columns of the schema."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -362,51 +358,52 @@ def record_batch(columns: Columns, schema: pa.Schema) -> pa.RecordBatch:
     def numbers(out: BytesWriter, kind: pa.DataType) -> pa.Array:
         return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(out.getvalue())])
 
-    def texts(of: Texts) -> pa.Array:
-        buffers = [None, pa.py_buffer(of.ends.getvalue()), pa.py_buffer(of.data.getvalue())]
+    def texts(column: Texts) -> pa.Array:
+        buffers = [None, pa.py_buffer(column.ends.getvalue()), pa.py_buffer(column.data.getvalue())]
         return pa.Array.from_buffers(pa.string(), rows, buffers)
 
-    def where(holds: pa.Array, values: pa.Array) -> pa.Array:
-        return compute.if_else(holds, values, pa.scalar(None, values.type))
+    def where(condition: pa.Array, values: pa.Array) -> pa.Array:
+        """The values, null where the condition is false."""
+        return compute.if_else(condition, values, pa.scalar(None, values.type))
 
-    def some(values: pa.Array, least: int) -> pa.Array:
-        """Without those below `least`."""
+    def at_least(values: pa.Array, least: int) -> pa.Array:
+        """The values, null where they are below `least`."""
         return where(compute.greater_equal(values, pa.scalar(least, values.type)), values)
 
-    found: dict[str, pa.Array] = {}
-    # What is the same for all rows of a stream, and the names of files.
-    slots = numbers(columns.stream, pa.int32())
+    arrays: dict[str, pa.Array] = {}
+    # Columns that are equal for all rows of a stream, and the names of files.
+    indexes = numbers(columns.stream, pa.int32())
     sources = zip(*(stream.source() for stream in columns.streams), strict=True)
-    for name, values in zip(OF_STREAMS, sources, strict=True):
-        found[name] = pa.array(values, schema.field(name).type).take(slots)
+    for name, values in zip(STREAM_COLUMNS, sources, strict=True):
+        arrays[name] = pa.array(values, schema.field(name).type).take(indexes)
     packets = numbers(columns.packet, pa.int64())
     files = compute.shift_right(packets, pa.scalar(FILE_SHIFT, pa.int64())).dictionary_encode()
     names = [columns.names[number] for number in files.dictionary.to_pylist()]
-    found["file"] = pa.array(names, pa.string()).take(files.indices)
+    arrays["file"] = pa.array(names, pa.string()).take(files.indices)
     packets = compute.bit_wise_and(packets, pa.scalar(NUMBER_MASK, pa.int64()))
-    found["packet"] = where(found["transport"].is_valid(), packets)
-    # A capture without times has them at nought.
+    arrays["packet"] = where(arrays["transport"].is_valid(), packets)
+    # A capture without times has zeros.
     times = numbers(columns.time, pa.int64())
-    found["time"] = where(compute.not_equal(times, pa.scalar(0, pa.int64())), times).view(
+    arrays["time"] = where(compute.not_equal(times, pa.scalar(0, pa.int64())), times).view(
         schema.field("time").type
     )
-    found["offset"] = some(numbers(columns.offset, pa.int64()), 0)
-    found["length"] = some(numbers(columns.length, pa.int64()), 0)
+    arrays["offset"] = at_least(numbers(columns.offset, pa.int64()), 0)
+    arrays["length"] = at_least(numbers(columns.length, pa.int64()), 0)
     words = pa.array(columns.words, pa.string())
-    kinds = some(numbers(columns.kind, pa.int32()), 0)
-    found["protocol"] = words.take(numbers(columns.protocol, pa.int32()))
-    found["kind"] = words.take(kinds)
-    found["summary"] = texts(columns.summary)
-    found["message"] = texts(columns.message)
-    found["damaged"] = numbers(columns.damaged, pa.uint8()).cast(pa.bool_())
+    kinds = at_least(numbers(columns.kind, pa.int32()), 0)
+    arrays["protocol"] = words.take(numbers(columns.protocol, pa.int32()))
+    arrays["kind"] = words.take(kinds)
+    arrays["summary"] = texts(columns.summary)
+    arrays["message"] = texts(columns.message)
+    arrays["damaged"] = numbers(columns.damaged, pa.uint8()).cast(pa.bool_())
     if columns.failures:
         for name in ("summary", "message", "damaged"):
-            found[name] = where(kinds.is_valid(), found[name])
-    pairs = some(numbers(columns.pair, pa.int64()), 1)
-    found["pair_id"] = compute.binary_join_element_wise(
-        found["connection"].cast(pa.string()), pairs.cast(pa.string()), "."
+            arrays[name] = where(kinds.is_valid(), arrays[name])
+    pairs = at_least(numbers(columns.pair, pa.int64()), 1)
+    arrays["pair_id"] = compute.binary_join_element_wise(
+        arrays["connection"].cast(pa.string()), pairs.cast(pa.string()), "."
     )
-    found["latency_us"] = some(numbers(columns.latency, pa.int64()), 0)
+    arrays["latency_us"] = at_least(numbers(columns.latency, pa.int64()), 0)
 
     def sparse(name: str, values: Mapping[int, Any]) -> pa.Array:
         kind = schema.field(name).type
@@ -414,15 +411,15 @@ def record_batch(columns: Columns, schema: pa.Schema) -> pa.RecordBatch:
             return pa.nulls(rows, kind)
         return arrow_array([values.get(row) for row in range(rows)], kind)
 
-    found["notes"] = sparse("notes", columns.notes)
-    for place, name in enumerate(OF_FAILURES):
+    arrays["notes"] = sparse("notes", columns.notes)
+    for index, name in enumerate(FAILURE_COLUMNS):
         if name in schema.names:
-            found[name] = sparse(name, {row: each[place] for row, each in columns.failures.items()})
-    return pa.RecordBatch.from_arrays([found[name] for name in schema.names], schema=schema)
+            arrays[name] = sparse(name, {row: failure[index] for row, failure in columns.failures.items()})
+    return pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
 
 def batch_of_rows(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows, their values in the schema's order, for Arrow."""
+    """Rows, with values in the order of the schema, for Arrow."""
     import pyarrow as pa
 
     arrays = [
@@ -432,7 +429,7 @@ def batch_of_rows(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Reco
 
 
 def arrow_array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Values of a column for Arrow; text may come as the bytes of its UTF-8, which spares a detour."""
+    """Values of a column for Arrow; text may be given as UTF-8 bytes, which is faster."""
     import pyarrow as pa
 
     binary = pa.types.is_binary(kind) or pa.types.is_string(kind)

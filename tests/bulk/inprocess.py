@@ -13,9 +13,10 @@ from wirelens.cli.bulk import decoding, plain_json
 from wirelens.cli.bulk.chunks import Row
 from wirelens.cli.bulk.decoding import Config
 from wirelens.cli.bulk.files import Folder
-from wirelens.cli.bulk.job import Job, Order, Report
+from wirelens.cli.bulk.job import Job, JobOptions
 from wirelens.cli.bulk.plan import load_range
-from wirelens.cli.bulk.reading import marks, read_ranges
+from wirelens.cli.bulk.reading import bucket_rows, read_ranges
+from wirelens.cli.bulk.report import Report
 from wirelens.cli.bulk.source import row_batch
 
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
@@ -25,12 +26,12 @@ Table = list[dict[str, Any]]
 
 def convert(plan: str, config: Config) -> list[bytes]:
     """What Spark does: read, bring each bucket together, sort, decode."""
-    rows: list[Row] = marks(config.buckets)
+    rows: list[Row] = bucket_rows(config.buckets)
     for task in plain_json.loads(Folder(plan).read()):
-        ranges = [load_range(each) for each in task]
-        where = config.side, config.final, config.separate, config.beside
-        for some in read_ranges(ranges, config.buckets, *where):
-            rows += some
+        ranges = [load_range(plain) for plain in task]
+        where = config.fragments, config.final, config.separate, config.packet_folder
+        for batch_rows in read_ranges(ranges, config.buckets, *where):
+            rows += batch_rows
     rows.sort(key=lambda row: (row.bucket, row.kind, row.key, row.time, row.packet))
     results: list[bytes] = []
     for _, group in itertools.groupby(rows, key=lambda row: row.bucket):
@@ -42,13 +43,17 @@ def convert(plan: str, config: Config) -> list[bytes]:
 
 
 def run(
-    sources: Sequence[Path | str], target: Path | str, parallel: int = 2, beside: str = "", **order: Any
+    sources: Sequence[Path | str],
+    target: Path | str,
+    parallel: int = 2,
+    packet_folder: str = "",
+    **options: Any,
 ) -> Report:
-    """Convert in this process; packets go through files in the folder `beside`, if one is given."""
-    job = Job(Order([str(source) for source in sources], str(target), **order))
+    """Convert in this process; packets go through files in `packet_folder`, if given."""
+    job = Job(JobOptions([str(source) for source in sources], str(target), **options))
     try:
-        job.look()
-        return job.convert(convert, dict, parallel, beside)
+        job.inspect()
+        return job.convert(convert, dict, parallel, packet_folder)
     finally:
         job.run.end()
 
@@ -69,7 +74,7 @@ def table(target: Path, name: str) -> Table:
 
 
 def contents(target: Path) -> list[tuple[Any, ...]]:
-    """What the two tables say, free of what depends on how captures were cut into files."""
+    """The contents of the two tables, without what depends on how captures were split into files."""
     messages = table(target, "messages")
     pairs: dict[str, list[tuple[Any, ...]]] = {}
     for row in messages:

@@ -18,14 +18,14 @@ RUN = """
 import sys
 from pathlib import Path
 from wirelens.cli.bulk import decoding, job, plan, session
-plan.PACK_BYTES = 1
+plan.TASK_BYTES = 1
 job.BUCKET_BYTES = 10_000
 master, source, target, log = sys.argv[1:]
 # So that what the lost worker kept is given up soon.
 quick = ["spark.shuffle.io.maxRetries=1", "spark.shuffle.io.retryWait=1s"]
 spark = session.start(master, conf=["spark.executor.memory=512m", *quick], log=Path(log))
-work = job.Job(job.Order([source], target))
-work.look()
+work = job.Job(job.JobOptions([source], target))
+work.inspect()
 work.work(spark)
 work.run.end()
 """

@@ -47,9 +47,9 @@ def without_java(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["bulk", "a"], "say where from and where to"),
+        (["bulk", "a"], "sources and a target are needed"),
         (["bulk"], "Missing argument"),
-        (["bulk", "--final", "a", "b"], "--final goes with --resume"),
+        (["bulk", "--final", "a", "b"], "--final needs --resume"),
         (["bulk", "--master", "local", "--remote", "sc://x", "a", "b"], "exclude each other"),
         (["bulk", "--conf", "x", "a", "b"], "KEY=VALUE"),
         (["bulk", "--document", "variant", "--format", "jsonl", "a", "b"], "--document variant"),

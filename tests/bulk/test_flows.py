@@ -9,7 +9,7 @@ from made import capture, frames, rotated
 
 from wirelens.cli.bulk import plan, reading
 from wirelens.cli.bulk.files import find
-from wirelens.cli.bulk.plan import cut, look
+from wirelens.cli.bulk.plan import inspect_files, split
 from wirelens.codecs.captures import Reader
 from wirelens.codecs.conversations import Conversations
 
@@ -33,13 +33,13 @@ def merged(mixed: list[bytes], tmp_path_factory: pytest.TempPathFactory) -> Path
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every limit so small that it is met."""
     monkeypatch.setattr(plan, "SPLIT_BYTES", 20_000)
-    monkeypatch.setattr(plan, "PACK_BYTES", 1)
+    monkeypatch.setattr(plan, "TASK_BYTES", 1)
     monkeypatch.setattr("wirelens.cli.bulk.files.CHUNK", 5_000)
     monkeypatch.setattr(reading, "CHUNK_BYTES", 2_000)
     monkeypatch.setattr(reading, "TASK_BYTES", 30_000)
     monkeypatch.setattr(reading, "BATCH_BYTES", 10_000)
     monkeypatch.setattr("wirelens.cli.bulk.job.BUCKET_BYTES", 50_000)
-    monkeypatch.setattr("wirelens.cli.bulk.beside.OPEN_FILES", 2)
+    monkeypatch.setattr("wirelens.cli.bulk.local_packets.OPEN_FILES", 2)
 
 
 def test_the_table_holds_what_decoding_the_capture_gives(merged: Path, mixed: list[bytes]) -> None:
@@ -92,13 +92,13 @@ def test_rotated_files_are_as_one(mixed: list[bytes], merged: Path, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("tiny")
-@pytest.mark.parametrize("beside", [False, True])
-def test_pieces_of_files_are_as_one(mixed: list[bytes], merged: Path, tmp_path: Path, beside: bool) -> None:
+@pytest.mark.parametrize("local", [False, True])
+def test_pieces_of_files_are_as_one(mixed: list[bytes], merged: Path, tmp_path: Path, local: bool) -> None:
     (tmp_path / "all.pcap").write_bytes(capture(mixed))
     (tmp_path / "packets").mkdir()
-    where = str(tmp_path / "packets") if beside else ""
-    report = run([tmp_path / "all.pcap"], tmp_path / "out", parallel=4, beside=where)
-    assert (len(list((tmp_path / "packets").iterdir())) > 2) == beside
+    folder = str(tmp_path / "packets") if local else ""
+    report = run([tmp_path / "all.pcap"], tmp_path / "out", parallel=4, packet_folder=folder)
+    assert (len(list((tmp_path / "packets").iterdir())) > 2) == local
     assert contents(tmp_path / "out") == contents(merged)
     sums_agree(tmp_path / "out")
     assert report.files == 1
@@ -164,10 +164,10 @@ def test_a_final_run_tells_what_was_cut(mixed: list[bytes], tmp_path: Path) -> N
     path = tmp_path / "cut.pcap"
     path.write_bytes(capture(mixed)[:-20])
     report = run([path], tmp_path / "out", resume=True)
-    assert not report.damaged
+    assert not report.problems
     assert report.read < path.stat().st_size
     report = run([path], tmp_path / "out", resume=True, final=True)
-    assert [code for _, code, _ in report.damaged] == ["truncated"]
+    assert [code for _, code, _ in report.problems] == ["truncated"]
     (row,) = (row for row in table(tmp_path / "out", "quarantine") if row["protocol"] == "pcap")
     assert path.read_bytes()[row["error_offset"] :] == row["raw"]
     assert [row["read"] for row in table(tmp_path / "out", "_ledger")] == [path.stat().st_size]
@@ -221,7 +221,7 @@ def test_reading_again_gives_the_same_rows(mixed: list[bytes], tmp_path: Path) -
     """A task whose worker is lost runs again, beside others that worked on what it gave before."""
     rotated(mixed, 3, tmp_path / "in")
     (tmp_path / "in" / "note.txt").write_bytes(b"no capture")
-    ranges = cut(look(find(str(tmp_path / "in")), (), 0), {}, 2)
+    ranges = split(inspect_files(find(str(tmp_path / "in")), (), 0), {}, 2)
     first, again = (
         [row for rows in reading.read_ranges(ranges, 4, str(tmp_path / "side"), True, False) for row in rows]
         for _ in range(2)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inprocess import contents, convert, run, sums_agree, table
+from inprocess import VECTORS, contents, convert, run, sums_agree, table
 from made import capture, frames, rotated
 
 from wirelens.cli.bulk import ledger
 from wirelens.cli.bulk import table as tables
 from wirelens.cli.bulk.files import Folder
-from wirelens.cli.bulk.job import Job, Order
+from wirelens.cli.bulk.job import Job, JobOptions
 from wirelens.cli.bulk.ledger import NotAllowedError
 from wirelens.codecs.captures import unbundle
 
@@ -46,7 +46,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     for name in ("write", "move", "remove"):
         monkeypatch.setattr(Folder, name, die(getattr(Folder, name)))
-    monkeypatch.setattr(ledger, "_lives", lambda who: False)
+    monkeypatch.setattr(ledger, "_is_alive", lambda who: False)
 
     def after(count: int) -> None:
         left[0] = count
@@ -54,11 +54,11 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return after
 
 
-def killed_run(sources: list[Path], target: Path, **order: Any) -> bool:
+def killed_run(sources: list[Path], target: Path, **options: Any) -> bool:
     """A run that nobody ends; whether it came to its end."""
-    job = Job(Order([str(source) for source in sources], str(target), **order))
+    job = Job(JobOptions([str(source) for source in sources], str(target), **options))
     try:
-        job.look()
+        job.inspect()
         job.convert(convert, dict, 2)
     except KilledError:
         return False
@@ -71,11 +71,11 @@ def killed_run(sources: list[Path], target: Path, **order: Any) -> bool:
 def test_killed_anywhere_the_next_run_makes_it_whole(
     sources: list[Path], tmp_path: Path, killed: Callable[[int], None], mode: str
 ) -> None:
-    order: dict[str, Any] = {"resume": True} if mode == "resume" else {"mode": mode}
+    options: dict[str, Any] = {"resume": True} if mode == "resume" else {"mode": mode}
     whole = tmp_path / "whole"
     if mode != "errorifexists":
         run(sources[:1], whole, resume=mode == "resume")
-    run(sources, whole, **order)
+    run(sources, whole, **options)
     expected = contents(whole)
     steps = 0
     while True:
@@ -84,7 +84,7 @@ def test_killed_anywhere_the_next_run_makes_it_whole(
             run(sources[:1], target, resume=mode == "resume")
         before = contents(target) if mode != "errorifexists" else []
         killed(steps)
-        done = killed_run(sources, target, **order)
+        done = killed_run(sources, target, **options)
         killed(1 << 60)
         if done:
             break
@@ -92,12 +92,12 @@ def test_killed_anywhere_the_next_run_makes_it_whole(
         committed = list(target.glob("_runs/*/commit.json"))
         if not committed:
             assert contents(target) in (before, expected)
-        job = Job(Order([], str(target), mode="append"))
+        job = Job(JobOptions([], str(target), mode="append"))
         job.run.begin("append", False)
         job.run.end()
         if contents(target) != expected:
             assert contents(target) == before
-            run(sources, target, **order)
+            run(sources, target, **options)
         assert contents(target) == expected, steps
         sums_agree(target)
         assert not (target / "_runs").exists()
@@ -170,9 +170,9 @@ def test_a_folder_of_somebody_else_is_refused(sources: list[Path], tmp_path: Pat
 
 
 def test_two_runs_at_a_time_are_refused(sources: list[Path], tmp_path: Path) -> None:
-    first = Job(Order([str(sources[0])], str(tmp_path / "out")))
-    first.look()
-    with pytest.raises(NotAllowedError, match="another run"):
+    first = Job(JobOptions([str(sources[0])], str(tmp_path / "out")))
+    first.inspect()
+    with pytest.raises(NotAllowedError, match="another run is active"):
         run(sources, tmp_path / "out")
     first.run.end()
     run(sources, tmp_path / "out")
@@ -190,8 +190,8 @@ def test_a_dead_run_is_known_by_its_process(sources: list[Path], tmp_path: Path)
 
 
 def test_a_task_that_was_tried_again_counts_once(sources: list[Path], tmp_path: Path) -> None:
-    job = Job(Order([str(source) for source in sources], str(tmp_path / "out")))
-    job.look()
+    job = Job(JobOptions([str(source) for source in sources], str(tmp_path / "out")))
+    job.inspect()
     try:
         # the first try writes its parts, and is lost
         job.convert(lambda plan, config: [convert(plan, config), convert(plan, config)][1], dict, 2)
@@ -205,10 +205,10 @@ def test_a_task_that_was_tried_again_counts_once(sources: list[Path], tmp_path: 
 def test_an_account_that_is_lost_or_doubled_fails_the_run(
     sources: list[Path], tmp_path: Path, spoil: Callable[[list[bytes]], list[bytes]]
 ) -> None:
-    from wirelens.cli.bulk.job import UnbalancedError
+    from wirelens.cli.bulk.settling import UnbalancedError
 
-    job = Job(Order([str(source) for source in sources], str(tmp_path / "out")))
-    job.look()
+    job = Job(JobOptions([str(source) for source in sources], str(tmp_path / "out")))
+    job.inspect()
     try:
         with pytest.raises(UnbalancedError):
             job.convert(lambda plan, config: spoil(convert(plan, config)), dict, 2)
@@ -219,10 +219,10 @@ def test_an_account_that_is_lost_or_doubled_fails_the_run(
 
 def test_lost_rows_fail_the_run(sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from wirelens.cli.bulk import decoding
-    from wirelens.cli.bulk.chunks import Run
-    from wirelens.cli.bulk.job import UnbalancedError
+    from wirelens.cli.bulk.chunks import SegmentRun
+    from wirelens.cli.bulk.settling import UnbalancedError
 
-    def spoiled(key: bytes, data: bytes) -> Run:
+    def spoiled(key: bytes, data: bytes) -> SegmentRun:
         keys, segments = unbundle(key, data)
         return keys[1:], segments[1:]
 
@@ -269,3 +269,37 @@ def test_one_capture_makes_one_part_a_protocol(tmp_path: Path) -> None:
     run([tmp_path / "a.pcap"], tmp_path / "out")
     parts = list((tmp_path / "out" / "messages").rglob("*.parquet"))
     assert len(parts) == len({path.parent for path in parts})
+
+
+def test_streams_kept_by_another_version_are_refused(sources: list[Path], tmp_path: Path) -> None:
+    run(sources[:2], tmp_path / "out", resume=True)
+    (path,) = (tmp_path / "out" / "_ledger" / "_pending").glob("*.json")
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps(kept | {"version": kept["version"] - 1}))
+    with pytest.raises(NotAllowedError, match="another version"):
+        run(sources, tmp_path / "out", resume=True)
+    path.unlink()
+    with pytest.raises(NotAllowedError, match="another version"):
+        run(sources, tmp_path / "out", resume=True)
+    path.write_text(json.dumps(kept))
+    run(sources, tmp_path / "out", resume=True, final=True)
+    run(sources, tmp_path / "other")
+    known = [row for row in contents(tmp_path / "other") if "unknown-protocol" not in row]
+    assert [row for row in contents(tmp_path / "out") if "unknown-protocol" not in row] == known
+
+
+def test_a_full_disk_is_not_taken_for_an_unreadable_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of a file that is not a capture are written while it is read."""
+    data = (VECTORS / "mevent.jsonl").read_bytes().splitlines()
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.bin").write_bytes(b"".join(bytes.fromhex(json.loads(line)["hex"]) for line in data))
+
+    def full(writer: tables.PartWriter, batch: Any, size: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tables, "ROW_GROUP_ROWS", 1)
+    monkeypatch.setattr(tables.PartWriter, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        run([tmp_path / "in"], tmp_path / "out")

@@ -5,31 +5,33 @@ from collections.abc import Iterable
 
 import pytest
 
-from wirelens.cli.bulk.progress import Display, Look
+from wirelens.cli.bulk.progress import Display, RunProgress
 
 
-def said(monkeypatch: pytest.MonkeyPatch, looks: Iterable[tuple[float, Look, int | None]]) -> list[str]:
+def shown(
+    monkeypatch: pytest.MonkeyPatch, steps: Iterable[tuple[float, RunProgress, int | None]]
+) -> list[str]:
     """The lines in a log of a run that stood so after so many seconds."""
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     out = io.StringIO()
     with Display(out) as display:
         display.step("Converting")
-        display.expect(10, 100_000_000)
-        for seconds, look, messages in looks:
+        display.set_total(10, 100_000_000)
+        for seconds, progress, messages in steps:
             clock[0] = seconds
-            display.update(look, messages, 0)
+            display.update(progress, messages, 0)
     return out.getvalue().splitlines()
 
 
 def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = [
-        (10.0, Look(0.1, 0.0, 0), 0),
-        (40.0, Look(0.5, 0.0, 0), 0),
-        (50.0, Look(0.9, 0.0, 0), 0),
-        (80.0, Look(1.0, 0.25, 2), 1234),
+    steps = [
+        (10.0, RunProgress(0.1, 0.0, 0), 0),
+        (40.0, RunProgress(0.5, 0.0, 0), 0),
+        (50.0, RunProgress(0.9, 0.0, 0), 0),
+        (80.0, RunProgress(1.0, 0.25, 2), 1234),
     ]
-    assert said(monkeypatch, looks) == [
+    assert shown(monkeypatch, steps) == [
         "Converting",
         "18%  5/10 files, 50.0 MB of 100.0 MB, 437.5 kB/s, 3 min left",
         "51%  100.0 MB read, 1,234 messages, 2 tasks tried again, 640.6 kB/s, 76 s left",
@@ -37,8 +39,8 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_time_left_does_not_grow_while_tasks_are_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = [(seconds, Look(1.0, 0.5, 0), 100) for seconds in (40.0, 70.0, 100.0, 130.0)]
-    lines = said(monkeypatch, looks)[1:]
+    steps = [(seconds, RunProgress(1.0, 0.5, 0), 100) for seconds in (40.0, 70.0, 100.0, 130.0)]
+    lines = shown(monkeypatch, steps)[1:]
     assert [line.rpartition(", ")[2] for line in lines] == ["19 s left", "nearly done"] + ["nearly done"] * 2
     assert {line.partition("B/s")[0] for line in lines} == {"68%  100.0 MB read, 100 messages, 1.7 M"}
 
@@ -47,5 +49,5 @@ def test_nothing_is_said_where_nothing_is_to_be(monkeypatch: pytest.MonkeyPatch)
     out = io.StringIO()
     with Display(out, wanted=False) as display:
         display.step("Converting")
-        display.update(Look(0.5, 0.0, 0), 1, 1)
+        display.update(RunProgress(0.5, 0.0, 0), 1, 1)
     assert out.getvalue() == ""

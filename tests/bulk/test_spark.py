@@ -16,8 +16,9 @@ import pytest
 from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
 
-from wirelens.cli.bulk.job import Job, Order, Report
+from wirelens.cli.bulk.job import Job, JobOptions
 from wirelens.cli.bulk.ledger import NotAllowedError
+from wirelens.cli.bulk.report import Report
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
 
-def run(spark: SparkSession, sources: list[Path], target: Path, **order: Any) -> Report:
-    job = Job(Order([str(source) for source in sources], str(target), **order))
+def run(spark: SparkSession, sources: list[Path], target: Path, **options: Any) -> Report:
+    job = Job(JobOptions([str(source) for source in sources], str(target), **options))
     try:
-        job.look()
+        job.inspect()
         return job.work(spark)
     finally:
         job.run.end()
@@ -91,7 +92,7 @@ def test_resuming_through_spark(spark: SparkSession, sources: Path, tmp_path: Pa
     first = run(spark, paths[:4], tmp_path / "out", resume=True)
     assert first.pending > 0
     last = run(spark, paths, tmp_path / "out", resume=True, final=True)
-    assert (last.carried, last.pending, last.skipped) == (first.pending, 0, 4)
+    assert (last.resumed, last.pending, last.skipped) == (first.pending, 0, 4)
     sums_agree(tmp_path / "out")
     inprocess.run(paths, tmp_path / "other")
     known = [row for row in contents(tmp_path / "other") if "unknown-protocol" not in row]

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wirelens.cli.input import CHUNK, Input, InputError, plain_hex
 from wirelens.cli.input_options import InputOptions
-from wirelens.cli.inputs import CHUNK, Input, InputError, Inputs, plain_hex
+from wirelens.cli.inputs import Inputs
 from wirelens.codecs.captures.magic import MAGICS, PCAPNG, STARTS, sniff
 from wirelens.codecs.captures.pasting import PastedError, pasted
 

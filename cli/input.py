@@ -1,0 +1,254 @@
+"""One input: the form in which its bytes stand, and the bytes in chunks. Needs nothing of the command line.
+
+The form is recognised by the content alone: gzip is unpacked, a capture has its magic, text is read as the
+pasted form that all of it fits, everything else is the bytes themselves. Captures and raw bytes are read in
+chunks as they arrive; text is read whole, up to TEXT_LIMIT.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from wirelens.codecs.captures.magic import GZIP, READABLE, SNIFF_LENGTH, STARTS, UNSUPPORTED, sniff
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import BinaryIO, Final
+
+    from wirelens.codecs.captures.gzip import Unpacker
+    from wirelens.codecs.captures.pasting import Pasted
+    from wirelens.codecs.codes import Note
+
+CHUNK: Final = 1 << 18  # bytes read at a time
+TEXT_LIMIT: Final = 1 << 26  # bytes of text; longer ones are raw bytes
+RAW: Final = "raw"
+CAPTURE: Final = "capture"
+STDIN: Final = "-"
+TEXT: Final = "--hex"
+
+_BINARY: Final = bytes([*range(9), *range(14, 27), *range(28, 32), 0x7F])
+_MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
+_SPACE: Final = b" \t\r\n"
+
+
+class InputError(Exception):
+    """An input that cannot be read; the text names it, `reason` only says why."""
+
+    def __init__(self, text: str, reason: str = "") -> None:
+        super().__init__(text)
+        self.reason = reason or text
+
+
+class Input:
+    """One input: its name, and after `open` its form and its bytes in chunks.
+
+    `form` is a form of pasted text, "raw", or a capture's container ("pcap", …), which `capture` tells apart.
+    """
+
+    def __init__(self, name: str, text: str | None = None, data: Iterator[bytes] | None = None) -> None:
+        self.name = name
+        self.text = text
+        self.data = data  # the file's bytes, where something else than `open` reads them
+        self.form = ""
+        self.capture = False
+        self.step = CHUNK  # bytes to read at a time from now on
+        self.unpacker: Unpacker | None = None
+        self.live = False  # a pipe or a terminal, which another program may fill slowly
+        self.chunks: Iterator[bytes] = iter(())
+        self.progress = False  # whether a progress bar may be shown
+        self.before_read: Callable[[], None] | None = None
+
+    @property
+    def gzipped(self) -> bool:
+        return self.unpacker is not None and self.unpacker.is_gzip
+
+    @property
+    def notes(self) -> list[Note]:
+        """What is wrong with the way the bytes were packed, as far as they are read."""
+        return [] if self.unpacker is None else self.unpacker.notes
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file on disk; 0 if unknown."""
+        try:
+            return os.stat(self.name).st_size if self.text is None and self.name != STDIN else 0
+        except OSError:
+            return 0
+
+    def open(self, form: str | None = None) -> None:
+        """Find out the form, or take the one given. Raises InputError."""
+        if self.text is not None:
+            self._pasted(self.text.encode("utf-8", "surrogateescape"), form)
+            return
+        data = self._read() if self.data is None else self.data
+        self._recognise(self._unpacked(data), form)
+
+    def _recognise(self, chunks: Iterator[bytes], form: str | None) -> None:
+        if form == RAW:
+            self.form, self.chunks = RAW, chunks
+            return
+        parts: list[bytes] = []
+        size = 0
+        text = True
+        wanted = form is None or form == CAPTURE
+        for chunk in chunks:
+            parts.append(chunk)
+            size += len(chunk)
+            if wanted:
+                head = parts[0] if len(parts) == 1 else b"".join(parts)
+                if not head.startswith(STARTS):
+                    wanted = len(head) < 2
+                elif size >= SNIFF_LENGTH:
+                    if self._sniff(head, parts, chunks):
+                        return
+                    wanted = False
+            if form is None and text and binary(chunk, parts[0]):
+                text = False
+            if not text and not wanted:
+                break
+            if size > TEXT_LIMIT:
+                if form is not None:
+                    raise InputError(f"{self.name}: text of more than {TEXT_LIMIT >> 20} MiB")
+                text = False
+                break
+        if wanted and self._sniff(b"".join(parts), parts, chunks):
+            return
+        if form == CAPTURE:
+            raise InputError(f"{self.name}: not a capture that wirelens reads (pcap, pcapng, snoop)")
+        if text:
+            self._pasted(b"".join(parts), form)
+        else:
+            self.form, self.chunks = RAW, _chained(parts, chunks)
+
+    def _sniff(self, head: bytes, parts: list[bytes], chunks: Iterator[bytes]) -> bool:
+        """Whether it is a capture. Raises InputError for one that is not read."""
+        container = sniff(head[:SNIFF_LENGTH])
+        if container in READABLE:
+            from wirelens.codecs import captures
+
+            self.form, self.capture, self.chunks = container, True, _chained(parts, chunks)
+            self.step = captures.CHUNK
+            return True
+        if container in UNSUPPORTED:
+            reason = f"a capture of {UNSUPPORTED[container]}, which wirelens does not read"
+            raise InputError(f"{self.name}: {reason}", reason)
+        return False
+
+    def _pasted(self, data: bytes, form: str | None) -> None:
+        quick = plain_hex(data) if form in (None, "hex") else None
+        if quick is not None:
+            self.form, whole = "hex", quick
+        else:
+            from wirelens.codecs.captures.pasting import PACKETS, PastedError, pasted
+
+            try:
+                found = self._hex_if_ambiguous(data) if form is None else pasted(data, form)
+            except PastedError as error:
+                problem = f"{error.text} ({error.code})"
+                where = f"{self.name}:{error.line}:{error.column}"
+                raise InputError(
+                    f"{where}: {problem}; --input {RAW} takes the text as the bytes",
+                    f"line {error.line}, column {error.column}: {problem}",
+                ) from None
+            self.form, whole = found.form, found.data
+            self.capture = found.form == PACKETS
+        self.chunks = iter([whole[at : at + CHUNK] for at in range(0, len(whole), CHUNK)])
+
+    def _hex_if_ambiguous(self, data: bytes) -> Pasted:
+        """The bytes a text stands for; text of --hex that fits several forms is hex, as the option says."""
+        from wirelens.codecs.captures.pasting import PastedError, pasted
+
+        try:
+            return pasted(data)
+        except PastedError as error:
+            if self.text is None or error.code != "pasted-ambiguous":
+                raise
+            try:
+                return pasted(data, "hex")
+            except PastedError:
+                raise error from None
+
+    def _read(self) -> Iterator[bytes]:
+        """The file's bytes as they come."""
+        if self.name == STDIN:
+            file = sys.stdin.buffer
+            self.live = not _regular(file)
+            yield from self._blocks(file)
+            return
+        try:
+            with open(self.name, "rb", buffering=0) as file:
+                self.live = not _regular(file)
+                yield from self._blocks(file)
+        except OSError as error:
+            raise InputError(f"{self.name}: {error.strerror or error}") from None
+
+    def _blocks(self, file: BinaryIO) -> Iterator[bytes]:
+        read = getattr(file, "read1", None) or file.read
+        while True:
+            if self.live and self.before_read is not None:
+                self.before_read()
+            chunk = read(self.step)
+            if not chunk:
+                return
+            yield chunk
+
+    def _unpacked(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """The chunks, unpacked where they are gzip."""
+        first = next(chunks, b"")
+        while 0 < len(first) < 3:
+            more = next(chunks, b"")
+            if not more:
+                break
+            first += more
+        if not first.startswith(GZIP + b"\x08"):
+            if first:
+                yield first
+            yield from chunks
+            return
+        from wirelens.codecs.captures.gzip import Unpacker
+
+        unpacker = self.unpacker = Unpacker()
+        for chunk in _chained([first], chunks):
+            yield from unpacker.steps(chunk)
+        rest = unpacker.close()
+        if rest:
+            yield rest
+
+
+def plain_hex(data: bytes) -> bytes | None:
+    """The bytes of plain lines of lower- or upper-case hex; None for anything that needs a closer look."""
+    rows = data.strip(_SPACE).split(b"\n")
+    length = len(rows[0])
+    if length < 8 or length & 1 or len(rows[-1]) > length or len(rows[-1]) & 1:
+        return None
+    for row in rows[:-1]:
+        if len(row) != length:
+            return None
+    digits = b"".join(rows)
+    letters = digits.translate(None, b"0123456789")
+    if not letters or len(letters) == len(digits):
+        return None
+    if letters.translate(None, b"abcdef") and letters.translate(None, b"ABCDEF"):
+        return None
+    return bytes.fromhex(digits.decode())
+
+
+def binary(chunk: bytes, head: bytes) -> bool:
+    """Whether a chunk has bytes that text never has; `head` is the start of the input."""
+    return not head.startswith(_MARKS) and len(chunk.translate(None, _BINARY)) != len(chunk)
+
+
+def _regular(file: BinaryIO) -> bool:
+    from stat import S_ISREG
+
+    try:
+        return S_ISREG(os.fstat(file.fileno()).st_mode)
+    except (OSError, ValueError):
+        return True
+
+
+def _chained(parts: Sequence[bytes], chunks: Iterator[bytes]) -> Iterator[bytes]:
+    yield from parts
+    yield from chunks

@@ -1,0 +1,122 @@
+"""Accounts cross processes whole, and functions return what they find instead of filling in dicts."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+from inprocess import run
+from made import capture, frames, messages
+
+from wirelens.cli.bulk import plain_json
+from wirelens.cli.bulk.accounts import (
+    BucketAccount,
+    InputAccount,
+    Part,
+    Problem,
+    RangeAccount,
+    load_bucket_account,
+)
+from wirelens.codecs import loads
+
+BULK = Path(__file__).resolve().parent.parent.parent / "cli" / "bulk"
+FILLS = {"update", "setdefault", "pop", "clear"}
+
+
+def filled_dicts(source: str) -> list[str]:
+    """Parameters annotated as a dict to Any that their function changes."""
+    found = []
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        arguments = function.args
+        dicts = {
+            argument.arg
+            for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+            if argument.annotation is not None and ast.unparse(argument.annotation) == "dict[str, Any]"
+        }
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign):
+                targets = node.targets
+            elif isinstance(node, ast.AugAssign):
+                targets = [node.target]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                targets = [node.func] if node.func.attr in FILLS else []
+            else:
+                continue
+            for target in targets:
+                base = target.value if isinstance(target, ast.Subscript | ast.Attribute) else target
+                if isinstance(base, ast.Name) and base.id in dicts:
+                    found.append(f"{function.name}({base.id}), line {node.lineno}")
+    return found
+
+
+def test_no_function_fills_in_a_dict_of_its_caller() -> None:
+    head = "def f(a: dict[str, Any], b: dict[str, int]) -> None:\n"
+    body = "    a['x'] = 1\n    a |= {}\n    a.update({})\n    b['y'] = a['x']"
+    assert filled_dicts(head + body) == ["f(a), line 2", "f(a), line 3", "f(a), line 4"]
+    found = {path.name: filled_dicts(path.read_text()) for path in BULK.glob("*.py")}
+    assert {name: places for name, places in found.items() if places} == {}
+
+
+def test_accounts_come_back() -> None:
+    ranges = [
+        RangeAccount(
+            file=1,
+            place=2,
+            read=3,
+            raw=4,
+            end=5,
+            state=("pcap", (1, 2), ((3, 4),)),
+            time=6,
+            packets=7,
+            first_us=-1,
+            last_us=8,
+            compressed=False,
+            damages=1,
+            problems=[Problem("bad-packet", 9, "a header is cut")],
+        )
+    ]
+    inputs = [InputAccount(3, read=4, container="hex", problems=[Problem("truncated", 0, "cut off")])]
+    account = BucketAccount(
+        bucket=0,
+        seconds=0.5,
+        flows=2,
+        parts=[Part("messages", "stage/x.parquet", 7)],
+        counts=[(1, [1, 2, 3])],
+        ranges=ranges,
+        inputs=inputs,
+        protocols={"dubbo": [1, 2]},
+        errors={"truncated": 1},
+        slowest=[(5, "dubbo", "a reply")],
+        fragments=[(b"\0\xff", 0, True, b"data", 1, 2, 3)],
+    )
+    back = load_bucket_account(plain_json.loads(plain_json.dumps(account)))
+    assert plain_json.dumps(back) == plain_json.dumps(account)
+    assert (back.ranges, back.inputs, back.parts) == (ranges, inputs, account.parts)
+    assert back.slowest == account.slowest
+
+
+def test_bytes_have_a_key_that_is_not_one_of_the_notation() -> None:
+    text = plain_json.dumps(b"\x01\x02").decode()
+    assert "$bytes" not in text
+    assert plain_json.loads(b'{"$bytes": "0102"}') == {"$bytes": "0102"}  # hex of the notation stays as it is
+    assert loads(text) == {"$b64": "AQI="}
+
+
+def test_executors_do_not_import_click(tmp_path: Path) -> None:
+    """What runs on the nodes reads pasted text and captures without the command line's library."""
+    (tmp_path / "a.hex").write_text(next(data for data in messages("esnp.jsonl") if len(data) > 30).hex())
+    (tmp_path / "a.pcap").write_bytes(capture(frames(5, 5)))
+    script = (
+        "import sys\n"
+        f"sys.path[:0] = {sys.path!r}\n"
+        "import inprocess\n"
+        f"report = inprocess.run([{str(tmp_path)!r}], {str(tmp_path / 'out')!r})\n"
+        "assert report.files == 2 and report.messages > 0, report\n"
+        "assert 'click' not in sys.modules and 'rich' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    # the same messages come out in this process
+    assert run([tmp_path / "a.pcap"], tmp_path / "other").messages > 0
