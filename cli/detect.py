@@ -190,7 +190,7 @@ def report(detection: Detection, size: int, output: Output, everything: bool) ->
     else:
         best = _named(detection)
         head.append((lay.PLAIN, f"  {best.bits:.0f} bits of evidence, {best.asked:.0f} asked"))
-        rest = [one for one in candidates if one is not best and one.protocol not in detection.equal]
+        rest = [other for other in candidates if other is not best and other.protocol not in detection.equal]
         if rest:
             head.append((lay.DIM, f", {detection.margin:.0f} more than {rest[0].protocol}"))
     head.append((lay.DIM, f"  {lay.count(size, 'byte')} looked at"))
@@ -199,21 +199,24 @@ def report(detection: Detection, size: int, output: Output, everything: bool) ->
     if equal:
         output.line([(lay.PLAIN, "  the same meaning as "), (lay.WORD, ", ".join(equal))])
     if not everything:  # the twin that means the same has the same reasons
-        candidates = tuple([one for one in candidates if one.protocol not in equal])
+        candidates = tuple([candidate for candidate in candidates if candidate.protocol not in equal])
     shown = candidates if everything else candidates[:SHOWN]
-    widest = max([len(one.protocol) for one in shown], default=0)
-    for one in shown:
-        line: Line = [(lay.NUMBER, f"  {one.bits:>5.0f}  "), (lay.NAME, f"{one.protocol:<{widest}}  ")]
-        for position, reason in enumerate(one.reasons):
+    widest = max([len(candidate.protocol) for candidate in shown], default=0)
+    for candidate in shown:
+        line: Line = [
+            (lay.NUMBER, f"  {candidate.bits:>5.0f}  "),
+            (lay.NAME, f"{candidate.protocol:<{widest}}  "),
+        ]
+        for position, reason in enumerate(candidate.reasons):
             if position:
                 line = [(lay.PLAIN, " " * (widest + 11))]
             line.append((lay.PLAIN, lay.clean(reason)))
             output.line(line)
-        if not one.reasons:
+        if not candidate.reasons:
             output.line(line)
-        if one.settle and one.protocol != detection.protocol:
+        if candidate.settle and candidate.protocol != detection.protocol:
             output.line(
-                [(lay.PLAIN, " " * (widest + 11)), (lay.NOTE, f"to settle it: {lay.clean(one.settle)}")]
+                [(lay.PLAIN, " " * (widest + 11)), (lay.NOTE, f"to settle it: {lay.clean(candidate.settle)}")]
             )
     if len(shown) < len(candidates):
         output.line([(lay.DIM, f"         and {len(candidates) - len(shown)} more (--all)")])
@@ -223,15 +226,15 @@ def as_json(detection: Detection, everything: bool) -> dict[str, Json]:
     """The detection as JSON."""
     shown = detection.candidates if everything else detection.candidates[:SHOWN]
     candidates: list[Json] = []
-    for one in shown:
+    for candidate in shown:
         members: dict[str, Json] = {
-            "protocol": one.protocol,
-            "bits": round(one.bits, 1),
-            "reasons": list(one.reasons),
+            "protocol": candidate.protocol,
+            "bits": round(candidate.bits, 1),
+            "reasons": list(candidate.reasons),
         }
-        members["asked"] = one.asked
-        if one.settle:
-            members["settle"] = one.settle
+        members["asked"] = candidate.asked
+        if candidate.settle:
+            members["settle"] = candidate.settle
         candidates.append(members)
     verdict: dict[str, Json] = {"protocol": detection.protocol, "equal": list(detection.equal)}
     if detection.reason:

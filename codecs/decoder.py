@@ -147,15 +147,15 @@ class Decoder:
         data = self._data
         if not data:
             return False
-        found = detect(data, self.other, final)
-        if found.protocol == UNKNOWN and not final and len(data) < ENOUGH_BYTES:
+        detection = detect(data, self.other, final)
+        if detection.protocol == UNKNOWN and not final and len(data) < ENOUGH_BYTES:
             self._wanted = min(2 * len(data), ENOUGH_BYTES)
             return False
-        self.detection = found
-        if found.protocol != UNKNOWN:
-            self.codec = registry.get(found.protocol)
-        elif found.code != "unknown-protocol":
-            self._unknown = (found.code, found.reason)
+        self.detection = detection
+        if detection.protocol != UNKNOWN:
+            self.codec = registry.get(detection.protocol)
+        elif detection.code != "unknown-protocol":
+            self._unknown = (detection.code, detection.reason)
         self.settled = True
         return True
 

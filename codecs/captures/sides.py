@@ -120,7 +120,7 @@ class Side:
             self.notes.append(Note(code, position - self.origin, text))
 
     def save(self) -> State:
-        held = [(one.data, int(one.missing), int(one.time_us), one.packets) for one in self.held]
+        held = [(part.data, int(part.missing), int(part.time_us), part.packets) for part in self.held]
         return (
             self.number,
             (self.begun, self.started, self.known, self.ended, self.has_fin, self.has_acked, self.has_hint),

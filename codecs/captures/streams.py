@@ -102,18 +102,18 @@ class Assembler(Sequencer):
 
     def known_flows(self) -> list[tuple[Flow, bool]]:
         """The flows that are open or still known after their end, and whether each has ended."""
-        return [(one.flow, one.closed) for one in self._table.values()]
+        return [(conversation.flow, conversation.closed) for conversation in self._table.values()]
 
     def waiting(self) -> list[tuple[int, int]]:
         """The bytes that wait for missing ones: how many, and the number of the packet they came in."""
         sizes: list[tuple[int, int]] = []
-        for one in self._table.values():
-            for side in (one.first, one.second):
+        for conversation in self._table.values():
+            for side in (conversation.first, conversation.second):
                 sizes.extend([(len(held.data), held.packets[-1]) for held in side.held if held.data])
         return sizes
 
     def save(self) -> State:
-        """The state of at most one flow, for `load` of another assembler; () without a flow.
+        """The state of at most conversation flow, for `load` of another assembler; () without a flow.
 
         Raises ValueError for several flows.
         """
@@ -121,12 +121,12 @@ class Assembler(Sequencer):
             return ()
         if len(self._table) > 1:
             raise ValueError("only the state of a single flow can be saved")
-        one = next(iter(self._table.values()))
+        conversation = next(iter(self._table.values()))
         return (
             (self.flows, int(self._clock), self._sides),
-            one.flow.save(),
-            (one.key, int(one.forward), one.closed, int(one.active)),
-            (one.first.save(), one.second.save()),
+            conversation.flow.save(),
+            (conversation.key, int(conversation.forward), conversation.closed, int(conversation.active)),
+            (conversation.first.save(), conversation.second.save()),
         )
 
     def load(self, state: State) -> None:
@@ -135,10 +135,10 @@ class Assembler(Sequencer):
         flow = Flow.load(saved)
         first = Side.load(flow, 0, sides[0])
         second = Side.load(flow, 1, sides[1])
-        one = _Conversation(key, flow, forward, first, second)
-        one.closed = closed
-        one.active = active
-        self._table[key] = one
+        conversation = _Conversation(key, flow, forward, first, second)
+        conversation.closed = closed
+        conversation.active = active
+        self._table[key] = conversation
         if closed:
             self._closed[key] = True
         for side in (first, second):

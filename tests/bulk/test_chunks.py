@@ -34,10 +34,11 @@ def test_segments_come_back_in_the_order_of_time_and_packet(
     bundles: list[Bundle] = []
     times = [0, 0]
     expected: dict[bytes, list[tuple[int, int, tuple[object, ...]]]] = {}
-    for place, (segment, step) in enumerate(given_segments):
+    for place, (made, step) in enumerate(given_segments):
         which = place % 2
         times[which] += step
-        segment.packet = which << 40 | place
+        row = made.row()
+        segment = Segment(*row[:8], which << 40 | place, *row[9:])
         expected.setdefault(segment.key, []).append((times[which], segment.packet, segment.row()))
         bundlers[which].time = times[which]
         bundlers[which].add(segment, bundles)
