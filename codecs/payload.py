@@ -1,10 +1,11 @@
-"""What the protocols that carry Hessian share: its dialect's name, Java types, bodies that are JSON."""
+"""Hessian inside an envelope (Dubbo, Bolt, HTTP): the trial of its dialects, damage, bodies in JSON."""
 
 from typing import Final
 
-from mypy_extensions import i64
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import java, throwable
 from wirelens.codecs.hessian import vocabulary as d
@@ -12,37 +13,23 @@ from wirelens.codecs.hessian.members import Members
 from wirelens.codecs.hessian.reading import cut, value_words
 from wirelens.codecs.json_text import JsonTextError, dumps, loads
 from wirelens.codecs.node import Json, Node, field
-from wirelens.codecs.tape import Tape
+from wirelens.codecs.tape import Fault, Tape
+from wirelens.codecs.words import count
 
 DIALECTS: Final[dict[int, str]] = {dialect: d.NAMES[dialect] for dialect in (d.V1, d.DRAFT, d.FINAL)}
 PROTOCOLS: Final = tuple(DIALECTS.values())
-TYPES_SHOWN: Final = 12  # parameter types named in a line
 
-# Members that every such protocol has: the dialect where it is not the usual one, bytes that did not
-# decode with what did decode of them, and why.
+# Members that every envelope has: the dialect, unless it is the envelope's usual one; bytes that did not
+# decode, whatever decoded of them, and the error.
 DIALECT: Final[i64] = t.head(t.NAMED, field("hessian", DIALECTS))
 DATA: Final[i64] = t.head(t.HEX, field("data"))
 EXTRA: Final[i64] = t.head(t.HEX, field("extra"))
 PARTIAL: Final[i64] = t.head(t.STRUCT, field("partial"))
 ERROR: Final[i64] = t.head(t.FAULT, field("error"))
 
-_PRIMITIVES: Final[dict[str, str]] = {
-    "Z": "boolean",
-    "B": "byte",
-    "C": "char",
-    "D": "double",
-    "F": "float",
-    "I": "int",
-    "J": "long",
-    "S": "short",
-    "V": "void",
-}
-_TYPE_LETTERS: Final = tuple([ord(letter) for letter in _PRIMITIVES])
-_LETTERS: Final[dict[str, str]] = {name: letter for letter, name in _PRIMITIVES.items()}
-
 
 def dialect_named(value: Json, usual: int, path: str) -> int:
-    """The dialect that the member "hessian" names; `usual` where it is not there."""
+    """The dialect that the member "hessian" names; `usual` if there is no such member."""
     if value is None:
         return usual
     for dialect, name in DIALECTS.items():
@@ -51,136 +38,140 @@ def dialect_named(value: Json, usual: int, path: str) -> int:
     raise EncodeError(path, "expected one of " + ", ".join(DIALECTS.values()))
 
 
-# --- Java types -----------------------------------------------------------------------------------------
+# --- the trial of dialects ------------------------------------------------------------------------------
 
 
-def descriptor_types(descriptor: str, limit: int = 1 << 30) -> list[str] | None:
-    """The Java types of a JVM parameter descriptor: `JLjava/util/List;[B` is long, java.util.List, byte[].
+@mypyc_attr(acyclic=True)
+class HessianContent:
+    """Content in Hessian that can be read in several ways; each envelope derives its reader.
 
-    The first `limit` of them; None where it is no descriptor.
+    The content is cursor.data[cursor.pos:cursor.end]; `missing` is how many more bytes it should have, if
+    the input ends before it. What is read becomes children of the open node `parent` (-1 if the reader
+    writes a node of its own). A *way* is a number whose meaning only the reader knows, such as a dialect.
     """
-    data = descriptor.encode("utf-8", "surrogatepass")
-    types: list[str] = []
-    at: i64 = 0
-    while at < len(data) and len(types) < limit:
-        behind = _type_end(data, at, len(data))
-        if behind < 0:
-            return None
-        types.append(java_type(data[at:behind].decode("utf-8", "surrogatepass")))
-        at = behind
-    return types
+
+    def __init__(self, cursor: Cursor, tape: Tape, parent: i64, missing: i64) -> None:
+        self.cursor: Final = cursor
+        self.tape: Final = tape
+        self.parent: i64 = parent
+        self.missing: Final[i64] = missing
+        self.start: Final[i64] = cursor.pos
+        self.end: Final[i64] = cursor.end
+        self.clean = True  # whether the last reading found the content as writers send it
+        self.way: i64 = 0  # the way that `fit` chose,
+        self.error: DecodeError | None = None  # and its error
+
+    def read(self, way: i64) -> DecodeError | None:
+        """Read the content in one way; returns the error at which it stopped."""
+        raise NotImplementedError
+
+    def fit(self, ways: tuple[int, ...], furthest: bool = False) -> bool:
+        """Read the content in the first way that fits; sets `way` and `error`.
+
+        A way fits if it reads clean content to its end, or up to where bytes are missing. If none fits, the
+        tape is as before, and `way` is the first, or, with `furthest`, the one that read most.
+        """
+        cursor = self.cursor
+        mark = self.tape.mark()
+        reached: i64 = -1
+        for number in ways:
+            way: i64 = number
+            error = self.read(way)
+            fits = error is None and self.clean
+            if error is not None and self.missing > 0 and error.code == "truncated":
+                fits = self.clean or reached >= 0
+            if fits or reached < 0 or (furthest and cursor.pos > reached):
+                reached = cursor.pos
+                self.way = way
+                self.error = error
+            if fits:
+                return True
+            self.tape.rollback(mark)
+            self.rewind()
+        return False
+
+    def rewind(self) -> None:
+        """Go back to the start of the content, for another reading."""
+        self.cursor.pos = self.start
+        self.cursor.end = self.end
+        if self.parent >= 0:
+            self.tape.set_form(self.parent, 0)
+
+    def write_damaged(self, error: DecodeError) -> None:
+        """Write content that does not decode: what does decode in `way`, the bytes, and the error."""
+        self.write_partial()
+        end = self.write_data()
+        self.tape.fault(ERROR, end, Fault(error.code, error.offset, error.text))
+
+    def write_partial(self) -> None:
+        """Write what decodes in `way` under PARTIAL, unless that is nothing."""
+        tape = self.tape
+        partial = tape.open(PARTIAL, self.start, 0)
+        self.parent = partial
+        self.read(self.way)
+        tape.close_from(partial, self.cursor.pos)
+        if self.is_empty(partial):
+            tape.cut(partial)
+
+    def is_empty(self, partial: i64) -> bool:
+        """Whether a PARTIAL, the last node written with its subtree, has no content."""
+        return self.tape.size() == partial + 1
+
+    def write_data(self) -> i64:
+        """Write the bytes of the content and leave the cursor after them; returns their end."""
+        self.cursor.pos = self.end
+        self.tape.leaf(DATA, self.start, self.end, self.start)
+        return self.end
 
 
-def descriptor_count(data: bytes, at: i64, end: i64) -> i64:
-    """How many types the JVM parameter descriptor data[at:end] has; -1 where it is no descriptor."""
-    count: i64 = 0
-    while at < end:
-        at = _type_end(data, at, end)
-        if at < 0:
-            return -1
-        count += 1
-    return count
+def read_hessian(content: HessianContent, ways: tuple[int, ...], part: str) -> i64:
+    """Read content in the first way that fits, else as damaged content in the first; returns the way.
+
+    Raises `truncated` if bytes are missing; `part` then names the content ("the body").
+    """
+    if not content.fit(ways):
+        error = content.error
+        if error is None or content.missing > 0:
+            content.error = content.read(content.way)
+        else:
+            content.write_damaged(error)
+    if content.missing > 0:
+        raise missing_error(content.cursor, content.missing, part, content.error)
+    return content.way
 
 
-def _type_end(data: bytes, at: i64, end: i64) -> i64:
-    """The position behind the type of a descriptor that starts at `at`; -1 where none does."""
-    while at < end and data[at] == 0x5B:  # [
-        at += 1
-    if at == end:
-        return -1
-    letter: i64 = data[at]
-    at += 1
-    if letter != 0x4C:  # L
-        return at if letter in _TYPE_LETTERS else -1
-    name = at
-    while at < end and data[at] != 0x3B:  # ;
-        at += 1
-    return at + 1 if name < at < end else -1
+def missing_error(cursor: Cursor, missing: i64, part: str, error: DecodeError | None) -> DecodeError:
+    """The error that the input ends before a part does, to be raised by the caller.
+
+    `error` states what was expected where the part breaks off.
+    """
+    expected = "" if error is None else f": {error.text}"
+    return DecodeError(
+        "truncated",
+        int(cursor.buffer.absolute(cursor.end)),
+        f"{count(missing, 'byte')} of {part} missing{expected}",
+        int(cursor.end + missing),
+    )
 
 
-def java_type(name: str) -> str:
-    """A type as Java's source has it, of a descriptor or of Class.getName: `[Lcom.x.Car;`, `[string`."""
-    element = name.lstrip("[")
-    depth = len(name) - len(element)
-    if element.startswith("L") and element.endswith(";"):
-        element = element[1:-1].replace("/", ".")
-    elif len(element) == 1:
-        element = _PRIMITIVES.get(element, element)
-    return element + "[]" * depth
+def has_dangling_notes(tape: Tape, first: i64) -> bool:
+    """Whether a note from number `first` on reports a reference to nothing."""
+    return tape.note_count() > first and any(note.code.startswith("dangling") for note in tape.notes[first:])
 
 
-def simple_type(name: str) -> str:
-    """A type without its package."""
-    return name.rpartition(".")[2]
+# --- bodies in JSON -------------------------------------------------------------------------------------
 
 
-def parameters(types: list[str]) -> str:
-    """Types in brackets, without packages."""
-    shown = [simple_type(name) for name in types[:TYPES_SHOWN]]
-    if len(types) > TYPES_SHOWN:
-        shown.append("…")
-    return f"({', '.join(shown)})"
-
-
-def descriptor_of(arguments: Json) -> str:
-    """A JVM parameter descriptor that fits arguments given as JSON, for messages that say none."""
-    return "".join([_descriptor(item) for item in arguments]) if isinstance(arguments, list) else ""
-
-
-def _descriptor(value: Json) -> str:
-    if isinstance(value, bool):
-        return "Z"
-    if isinstance(value, int):
-        return "I" if -0x80000000 <= value <= 0x7FFFFFFF else "J"
-    if isinstance(value, float):
-        return "D"
-    if isinstance(value, str):
-        return "Ljava/lang/String;"
-    if isinstance(value, list):
-        return "Ljava/util/List;"
-    if isinstance(value, dict):
-        name = value.get("$class", value.get("$type"))
-        if isinstance(name, str) and name:
-            return _descriptor_of_class(name)
-        for tag, descriptor in _TAGGED.items():
-            if tag in value:
-                return descriptor
-        return "Ljava/util/Map;"
-    return "Ljava/lang/Object;"
-
-
-_TAGGED: Final[dict[str, str]] = {
-    "$bool": "Z",
-    "$int": "I",
-    "$long": "J",
-    "$double": "D",
-    "$string": "Ljava/lang/String;",
-    "$raw": "Ljava/lang/String;",
-    "$bytes": "[B",
-    "$date": "Ljava/util/Date;",
-    "$list": "Ljava/util/List;",
-    "$map": "Ljava/util/Map;",
-    "$null": "Ljava/lang/Object;",
-    "$ref": "Ljava/lang/Object;",
-}
-
-
-def _descriptor_of_class(name: str) -> str:
-    """The descriptor of a class, or of an array's type as Hessian names it (`[int`, `[com.x.Car`)."""
-    element = name.lstrip("[")
-    depth = len(name) - len(element)
-    letter = _LETTERS.get(element)
-    if letter is None:
-        named = {"string": "java.lang.String", "object": "java.lang.Object", "date": "java.util.Date"}
-        letter = f"L{named.get(element, element).replace('.', '/')};"
-    return "[" * depth + letter
-
-
-# --- bodies that are JSON -------------------------------------------------------------------------------
+def json_value(content: bytes) -> Json:
+    """The JSON text that a body is; None if it is not JSON."""
+    try:
+        return loads(content.decode())
+    except (UnicodeDecodeError, JsonTextError):
+        return None
 
 
 def json_lines(content: bytes) -> list[Json] | None:
-    """The JSON texts of a body that has one on each line; None where it is anything else."""
+    """The JSON texts of a body that has one on each line; None for any other body."""
     try:
         lines = content.decode().split("\n")
     except UnicodeDecodeError:
@@ -195,26 +186,24 @@ def json_lines(content: bytes) -> list[Json] | None:
     return values or None
 
 
-def _json_of(node: Node) -> Json:
-    return json_lines(node.raw)
-
-
-def lines_of(value: Json, path: str) -> bytes:
+def json_lines_bytes(value: Json, path: str) -> bytes:
     """A body of JSON texts, one on each line."""
     if not isinstance(value, list):
         raise EncodeError(path, "expected an array: the JSON value of each line")
     return "".join([dumps(item) + "\n" for item in value]).encode()
 
 
-JSON: Final[i64] = t.head(t.COMPUTED, field("json", None, _json_of))
+def _value_of(node: Node) -> Json:
+    return json_value(node.raw)
 
 
-# --- on the tape ----------------------------------------------------------------------------------------
+def _lines_of(node: Node) -> Json:
+    return json_lines(node.raw)
 
 
-def dangling(tape: Tape, first: i64) -> bool:
-    """True where one of the notes from number `first` on tells of a reference to nothing."""
-    return any(note.code.startswith("dangling") for note in tape.notes[first:])
+# Members for a body in JSON, beside its bytes.
+JSON_VALUE: Final[i64] = t.head(t.COMPUTED, field("json", None, _value_of))
+JSON_LINES: Final[i64] = t.head(t.COMPUTED, field("json", None, _lines_of))
 
 
 # --- for people -----------------------------------------------------------------------------------------
@@ -225,25 +214,24 @@ def annotate(node: Node) -> str:
     return java.annotate(node)
 
 
+def annotate_argument(node: Node, declared: str) -> str:
+    """What an argument means, after its declared type; `declared` may be empty."""
+    meaning = java.annotate(node)
+    return f"{declared}; {meaning}" if declared and meaning else declared or meaning
+
+
 def details(node: Node) -> list[str]:
     """The lines of an exception's stack trace."""
     return throwable.stack_trace(node)
 
 
 def is_exception(value: Node) -> bool:
-    """True for an object that is a Throwable."""
+    """Whether a value is a Throwable."""
     return (value.kind == t.OBJECT or value.kind == t.MAP) and throwable.is_exception(Members(value))
 
 
 def result_words(value: Node) -> str:
-    """A result in a few words: an exception with its message, the class of an object, a scalar's value."""
+    """A result in a few words: an exception with its message, an object's class, a scalar's value."""
     if is_exception(value):
         return cut(throwable.heading(Members(value)))
     return value_words(value)
-
-
-def text_of(node: Node | None) -> str:
-    """The text of a string; empty for anything else."""
-    if node is None:
-        return ""
-    return node.text or ""

@@ -87,19 +87,19 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
     ),
     Protocol(
         "dubbo",
-        "wirelens.codecs.dubbo",
+        "wirelens.codecs.dubbo.codec",
         "Dubbo requests and responses",
         "Apache Dubbo, the dubbo protocol",
         (20880,),
     ),
     Protocol(
         "bolt",
-        "wirelens.codecs.bolt",
+        "wirelens.codecs.bolt.codec",
         "Bolt v1 and v2, of SOFA",
         "sofa-bolt, RPC protocol v1 and v2",
         (12200,),
     ),
-    Protocol("http", "wirelens.codecs.http", "HTTP/1.1 that carries Hessian", "RFC 9112"),
+    Protocol("http", "wirelens.codecs.http.codec", "HTTP/1.1 that carries Hessian", "RFC 9112"),
 )
 
 _ENTRIES: Final[dict[str, Protocol]] = {protocol.id: protocol for protocol in PROTOCOLS}

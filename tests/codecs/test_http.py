@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from wirelens import codecs
 from wirelens.cli.main import group
-from wirelens.codecs import http as module
 from wirelens.codecs import registry
 from wirelens.codecs.captures import Flow, Piece, Reader
 from wirelens.codecs.conversations import Conversations
 from wirelens.codecs.errors import EncodeError
+from wirelens.codecs.http import codings
+from wirelens.codecs.http.vocabulary import MAX_HEAD
 from wirelens.codecs.node import Node
 from wirelens.codecs.record import Record
 
@@ -327,17 +328,17 @@ def test_damaged_compressed_content_is_an_inner_error() -> None:
 
 
 def test_content_expands_to_so_much_and_no_more() -> None:
-    packed = zlib.compress(b"H\2\0R" + b"B\xff\xff" + bytes(4 * module.INFLATED_FREE))
-    assert module._inflated_limit(len(packed)) < 4 * module.INFLATED_FREE
+    packed = zlib.compress(b"H\2\0R" + b"B\xff\xff" + bytes(4 * codings.UNPACKED_FREE))
+    assert codings.unpacked_limit(len(packed)) < 4 * codings.UNPACKED_FREE
     record = one(post(packed, b"Content-Encoding: deflate\r\n"), "http")
     assert codes(record) == ["limit"]
     assert message(record)["body"] == {"data": packed.hex()}
 
 
 def test_the_limit_grows_with_the_content_up_to_a_bound() -> None:
-    assert module._inflated_limit(0) == module.INFLATED_FREE
-    assert module._inflated_limit(100) == module.INFLATED_FREE + 100 * module.INFLATED_FACTOR
-    assert module._inflated_limit(1 << 40) == module.MAX_INFLATED
+    assert codings.unpacked_limit(0) == codings.UNPACKED_FREE
+    assert codings.unpacked_limit(100) == codings.UNPACKED_FREE + 100 * codings.UNPACKED_FACTOR
+    assert codings.unpacked_limit(1 << 40) == codings.MAX_UNPACKED
 
 
 # --- damage ---------------------------------------------------------------------------------------------
@@ -378,7 +379,7 @@ def test_lengths_are_not_trusted() -> None:
     for data in (
         b"POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n",
         b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffffff\r\n",
-        b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * (module.MAX_HEAD // 6 + 1),
+        b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * (MAX_HEAD // 6 + 1),
     ):
         record = codecs.decode(data, "http")[0]
         assert record.error is not None

@@ -1,0 +1,4 @@
+"""Dubbo: a header of 16 bytes, and a body that is mostly final Hessian 2.0.
+
+Source: the notes on deployed software, section 1.3 (Dubbo frame; dubbox).
+"""

@@ -1,0 +1,62 @@
+"""The codec of Dubbo."""
+
+from typing import Final
+
+from librt.strings import BytesWriter
+from mypy_extensions import i64
+
+from wirelens.codecs import payload
+from wirelens.codecs.codec import Codec, Evidence, Exchange
+from wirelens.codecs.cursor import Cursor
+from wirelens.codecs.dubbo import reading
+from wirelens.codecs.dubbo.decoding import decode_message
+from wirelens.codecs.dubbo.encoding import encode_message
+from wirelens.codecs.dubbo.evidence import evidence, next_header
+from wirelens.codecs.node import Json, Node
+from wirelens.codecs.tape import Tape
+
+
+class Dubbo(Codec):
+    """Dubbo's own protocol, as servers of Apache Dubbo and dubbox implement it."""
+
+    carries = payload.PROTOCOLS
+    says_kind = True
+
+    def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
+        """See Codec.decode."""
+        decode_message(cursor, tape, final)
+
+    def encode(self, message: Json, out: BytesWriter) -> None:
+        """See Codec.encode."""
+        encode_message(message, out)
+
+    def probe(self, data: bytes, other: bytes) -> Evidence:
+        """See Codec.probe."""
+        return evidence(self, data)
+
+    def resync(self, data: bytes, start: i64, end: i64) -> i64:
+        """See Codec.resync."""
+        return next_header(data, start, end)
+
+    def kind(self, root: Node) -> str:
+        """See reading.kind."""
+        return reading.kind(root)
+
+    def summary(self, root: Node) -> str:
+        """See reading.summary."""
+        return reading.summary(root)
+
+    def annotate(self, node: Node) -> str:
+        """See reading.annotate."""
+        return reading.annotate(node)
+
+    def details(self, node: Node) -> list[str]:
+        """The stack trace of an exception."""
+        return payload.details(node)
+
+    def exchange(self, root: Node) -> Exchange:
+        """See reading.exchange."""
+        return reading.exchange(root)
+
+
+CODECS: Final = (Dubbo("dubbo"),)

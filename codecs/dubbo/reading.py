@@ -1,0 +1,208 @@
+"""What a person wants to know of a message of Dubbo: its kind, its line, the call it belongs to."""
+
+from typing import Final
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.codec import Exchange
+from wirelens.codecs.dubbo.vocabulary import (
+    DEFAULT_SERVICE_VERSION,
+    EVENT,
+    GENERIC_METHODS,
+    ID,
+    OK,
+    RESULTS,
+    SERIALIZATION,
+    SERIALIZATIONS,
+    STATUSES,
+    TWO_WAY,
+    TYPE,
+)
+from wirelens.codecs.hessian.descriptors import descriptor_types, java_type, parameter_list
+from wirelens.codecs.hessian.reading import cut, type_word
+from wirelens.codecs.node import Node
+from wirelens.codecs.payload import annotate as annotate_value
+from wirelens.codecs.payload import annotate_argument, json_lines, result_words
+from wirelens.codecs.words import count
+
+ANNOTATED: Final = 64  # at most this many arguments are shown with their declared types
+
+_EVENTS: Final = {"R": "read-only: the server takes no new requests", "W": "writable"}
+
+
+def kind(root: Node) -> str:
+    """ "request", "oneway", "response", "heartbeat" (an event whose content is null) or "event"."""
+    tape = root.tape
+    if tape.number_of(root.index, EVENT):
+        body = root.member("body")
+        content = None if body is None else body.member("event")
+        json = None if body is None or content is not None else body.member("json")
+        if json is not None:
+            return "heartbeat" if json_lines(json.raw) == [None] else "event"
+        return "heartbeat" if content is not None and content.kind == t.NULL else "event"
+    if tape.number_of(root.index, TYPE) == 0:
+        return "response"
+    return "request" if tape.number_of(root.index, TWO_WAY) else "oneway"
+
+
+def summary(root: Node) -> str:
+    """`dubbo req #4711 com.x.OrderService.create(Order, long) v1.0`, `dubbo resp #4711 ok Order`."""
+    tape = root.tape
+    message_kind = kind(root)
+    request = tape.number_of(root.index, TYPE) == 1
+    word = "req" if request else "resp"
+    number = tape.number_of(root.index, ID)
+    body = root.member("body")
+    if body is None or body.kind != t.STRUCT:
+        return f"dubbo {word} #{number}"
+    if message_kind in ("heartbeat", "event"):
+        line = f"dubbo {message_kind} {word} #{number}"
+        content = body.member("event")
+        if message_kind == "event" and content is not None:
+            meaning = _event_meaning(content)
+            line += f" {content.shown}" + (f" ({meaning})" if meaning else "")
+        return line
+    if request:
+        one_way = " one-way" if message_kind == "oneway" else ""
+        return f"dubbo {word} #{number}{one_way} {_call(root, body)}"
+    return f"dubbo {word} #{number}{_response(root, body)}"
+
+
+def _response(root: Node, body: Node) -> str:
+    """A response's status and result: " ok Order"."""
+    line = ""
+    status = root.member("status")
+    if status is not None:
+        line = " " + _status_words(status)
+    result = body.member("result")
+    if result is not None and RESULTS.get(result.number) == "exception":
+        line += " exception"
+    value = body.member("value")
+    if value is not None:
+        return f"{line} {result_words(value)}"
+    if result is not None:
+        return line + " null"
+    failure = body.member("error")
+    if failure is not None and failure.kind != t.FAULT:
+        return f"{line} {result_words(failure)}"
+    json = body.member("json")
+    if json is not None and status is not None and status.number != OK:
+        texts = json_lines(json.raw) or []
+        if texts and isinstance(texts[0], str):
+            line += f' "{cut(texts[0])}"'
+    return line + _data_words(root, body)
+
+
+def annotate(node: Node) -> str:
+    """An argument's declared type, the Java types of a descriptor, and what values mean."""
+    name = node.field.name
+    parent = node.parent
+    if name == "parameter_types":
+        types = descriptor_types(node.text or "")
+        return ", ".join(types) if types else ""
+    if name == "event" and parent is not None and parent.field.name == "body":
+        return _event_meaning(node)
+    if name == "method" and parent is not None and node.text in GENERIC_METHODS:
+        called = _generic_call(parent)
+        return f"a generic call of {called}" if called else ""
+    if parent is not None and parent.field.name == "arguments" and parent.parent is not None:
+        return annotate_argument(node, _declared_type(parent.parent, int(node.position)))
+    return annotate_value(node)
+
+
+def exchange(root: Node) -> Exchange:
+    """A two-way request, a heartbeat too, is answered under its id."""
+    tape = root.tape
+    key = str(tape.number_of(root.index, ID))
+    if tape.number_of(root.index, TYPE) == 0:
+        return Exchange("reply", key)
+    return Exchange("request", key) if tape.number_of(root.index, TWO_WAY) else Exchange("")
+
+
+def _status_words(status: Node) -> str:
+    """A status in words: "ok", "server timeout", "status 21"."""
+    name = STATUSES.get(status.number)
+    return f"status {status.number}" if name is None else name.lower().replace("_", " ")
+
+
+def _event_meaning(content: Node) -> str:
+    """The meaning of an event; empty if unknown."""
+    if content.kind == t.NULL:
+        return "heartbeat"
+    return _EVENTS.get(content.text or "", "")
+
+
+def _call(root: Node, body: Node) -> str:
+    """The call that a request makes: `com.x.OrderService.create(Order, long) v1.0`."""
+    call: Node | None = body
+    path = body.member("path")
+    if path is None:
+        json = body.member("json")
+        line = "" if json is None else _json_call(json)
+        if line:
+            return f"{line} {_serialization_name(root)}"
+        call = body.member("partial")
+        path = None if call is None else call.member("path")
+    if call is None or path is None:
+        return _data_words(root, body).strip()
+    service = path.text or ""
+    method = call.text_of("method")
+    version = _version_words(call.text_of("version"))
+    if method in GENERIC_METHODS:
+        called = _generic_call(call)
+        if called:
+            return f"{service}.{called}{version} generic"
+    descriptor = call.member("parameter_types")
+    if descriptor is None:
+        arguments = call.member("arguments")
+        types = None if arguments is None else [type_word(part) for part in arguments.children]
+    else:
+        types = descriptor_types(descriptor.text or "")
+    parameters = "(…)" if types is None else parameter_list(types)
+    return f"{service}.{method}{parameters}{version}"
+
+
+def _json_call(json: Node) -> str:
+    """The call of a body in JSON, whose first lines are as in Hessian; empty if they are not."""
+    texts = json_lines(json.raw) or []
+    if len(texts) < 5 or not all(isinstance(text, str) or text is None for text in texts[:5]):
+        return ""
+    types = descriptor_types(str(texts[4] or "")) or []
+    return f"{texts[1]}.{texts[3]}{parameter_list(types)}{_version_words(str(texts[2] or ''))}"
+
+
+def _version_words(version: str) -> str:
+    return f" v{version}" if version and version != DEFAULT_SERVICE_VERSION else ""
+
+
+def _serialization_name(root: Node) -> str:
+    number = int(root.tape.number_of(root.index, SERIALIZATION))
+    return SERIALIZATIONS.get(number, f"serialization {number}")
+
+
+def _data_words(root: Node, body: Node) -> str:
+    """The serialization and size of a body shown as bytes: " kryo, 775 bytes"; else empty."""
+    data = body.member("data")
+    if data is None:
+        return ""
+    return f" {_serialization_name(root)}, {count(len(data.content), 'byte')}"
+
+
+def _generic_call(body: Node) -> str:
+    """The method that a generic invocation calls, with its parameter types; empty if it does not name one."""
+    arguments = body.member("arguments")
+    values = [] if arguments is None else arguments.children
+    method = values[0].text or "" if values else ""
+    if not method:
+        return ""
+    types: list[str] = []
+    if len(values) > 1 and values[1].kind == t.LIST:
+        types = [java_type(part.text or "?") for part in values[1].children]
+    return method + parameter_list(types)
+
+
+def _declared_type(body: Node, position: int) -> str:
+    """The declared Java type of the argument at a position; empty if unknown."""
+    if position >= ANNOTATED:
+        return ""
+    types = descriptor_types(body.text_of("parameter_types"), ANNOTATED)
+    return types[position] if types is not None and position < len(types) else ""

@@ -1,0 +1,63 @@
+"""The codec of HTTP."""
+
+from typing import Final
+
+from librt.strings import BytesWriter
+from mypy_extensions import i64
+
+from wirelens.codecs import payload
+from wirelens.codecs.codec import Codec, Evidence, Exchange
+from wirelens.codecs.cursor import Cursor
+from wirelens.codecs.http import reading
+from wirelens.codecs.http.decoding import decode_message
+from wirelens.codecs.http.encoding import encode_message
+from wirelens.codecs.http.evidence import evidence, next_start
+from wirelens.codecs.node import Json, Node
+from wirelens.codecs.tape import Tape
+
+
+class Http(Codec):
+    """HTTP/1.1 and 1.0."""
+
+    carries = payload.PROTOCOLS
+    tunnelled = True
+    says_kind = True
+
+    def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
+        """See Codec.decode."""
+        decode_message(cursor, tape, final)
+
+    def encode(self, message: Json, out: BytesWriter) -> None:
+        """See Codec.encode."""
+        encode_message(message, out)
+
+    def probe(self, data: bytes, other: bytes) -> Evidence:
+        """See Codec.probe."""
+        return evidence(data)
+
+    def resync(self, data: bytes, start: i64, end: i64) -> i64:
+        """See Codec.resync."""
+        return next_start(data, start, end)
+
+    def kind(self, root: Node) -> str:
+        """See reading.kind."""
+        return reading.kind(root)
+
+    def summary(self, root: Node) -> str:
+        """See reading.summary."""
+        return reading.summary(root)
+
+    def annotate(self, node: Node) -> str:
+        """What a value of a well-known Java class means."""
+        return payload.annotate(node)
+
+    def details(self, node: Node) -> list[str]:
+        """The stack trace of an exception."""
+        return payload.details(node)
+
+    def exchange(self, root: Node) -> Exchange:
+        """See reading.exchange."""
+        return reading.exchange(root)
+
+
+CODECS: Final = (Http("http"),)

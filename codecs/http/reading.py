@@ -1,0 +1,59 @@
+"""What a person wants to know of an HTTP message: its kind, its line, what it answers."""
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.codec import Exchange
+from wirelens.codecs.hessian.reading import message_line
+from wirelens.codecs.http.lines import Head
+from wirelens.codecs.node import Node
+from wirelens.codecs.words import count
+
+
+def kind(root: Node) -> str:
+    """ "request" or "response"."""
+    line = root.member("start_line")
+    return "response" if line is not None and line.content.startswith(b"HTTP/") else "request"
+
+
+def summary(root: Node) -> str:
+    """`POST /order call create(Order)`, `200 OK reply ok com.x.Result`, `200 OK text/html 512 bytes`."""
+    start_line = root.member("start_line")
+    if start_line is None:
+        return "http"
+    words = start_line.shown.split(" ")
+    if words[0].startswith("HTTP/"):
+        line = " ".join(words[1:]).strip()
+    else:
+        line = " ".join([word for word in words[:-1] if word])
+    body = root.member("body")
+    if body is None:
+        return line
+    data = body.member("data")
+    if data is None:
+        return f"{line} {message_line(body)}"
+    partial = body.member("partial")
+    if partial is not None and partial.children:
+        line += f" {message_line(partial)}"
+    content_type = _content_type(root)
+    return f"{line} {content_type}{' ' if content_type else ''}{count(len(data.content), 'byte')}"
+
+
+def exchange(root: Node) -> Exchange:
+    """Requests are answered in order; an interim response (1xx) answers nothing."""
+    line = root.member("start_line")
+    if line is None:
+        return Exchange("")
+    status = Head(line.content + b"\r\n").status
+    if status == 0:
+        return Exchange("request")
+    return Exchange("" if status < 200 else "reply")
+
+
+def _content_type(root: Node) -> str:
+    """The content type without its parameters; empty if there is none."""
+    content_type = b""
+    headers = root.member("headers")
+    for pair in [] if headers is None else headers.children:
+        name, value = pair.children[:2]
+        if value.kind == t.TEXT and name.content.lower() == b"content-type":
+            content_type = value.content
+    return content_type.partition(b";")[0].decode("utf-8", "replace").strip()
