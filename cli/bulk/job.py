@@ -20,7 +20,6 @@ from wirelens.cli.bulk.files import File, Readers, below, find, shown
 from wirelens.cli.bulk.ledger import LedgerRow, NotAllowedError, Run, State, staged_target
 from wirelens.cli.bulk.local_packets import shared_folder
 from wirelens.cli.bulk.plan import (
-    FRESH,
     HEAD_BYTES,
     NO_TIME,
     Input,
@@ -37,6 +36,7 @@ from wirelens.cli.bulk.settling import Plan, Settlement, settle
 from wirelens.cli.bulk.table import PartWriter, RecordWriter
 from wirelens.cli.bulk.variants import check_target, write_variants
 from wirelens.codecs import checkpoint
+from wirelens.codecs.captures import FRESH
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from wirelens.cli.bulk.files import File, Readers
 from wirelens.cli.bulk.ledger import LedgerRow
-from wirelens.codecs.captures import READABLE, UNSUPPORTED, PacketReader, State
+from wirelens.codecs.captures import FRESH, READABLE, UNSUPPORTED, PacketReader, Part, State
+from wirelens.codecs.captures import split as split_capture
 
 HEAD_BYTES = 1 << 16  # of each file, inspected before the run
 TASK_BYTES = 1 << 26  # a task gets small files of about this many bytes together, fewer in small runs
@@ -16,7 +17,6 @@ SPLIT_BYTES = 1 << 26  # captures of less than twice this are not split
 TASK_FILES = 4096
 INSPECT_THREADS = 16
 
-FRESH: State = ("", (), ())
 NO_TIME = 1 << 62  # sorts after every time
 
 
@@ -163,46 +163,20 @@ def split(inputs: Iterable[Input], tails: Mapping[int, Tail], parallel: int) -> 
         kind = "capture" if item.kind == "grown" else item.kind
         source = (item.number, item.root, item.path, item.name, kind)
         offset, state, time = tails[item.number] if item.kind == "grown" else Tail(0, FRESH, 0)
-        stretches = [Stretch(offset, item.size - offset, state, time)]
+        parts = [Part(offset, item.size - offset, state, time)]
         if kind == "capture" and item.size - offset >= 2 * target:
-            stretches = _split_capture(readers, item, stretches[0], target)
-        for stretch in stretches:
-            ranges.append(Range(len(ranges), *source, *stretch, stretch is stretches[-1]))
+            parts = _split_capture(readers, item, parts[0], target)
+        for part in parts:
+            ranges.append(Range(len(ranges), *source, *part, part is parts[-1]))
     return ranges
 
 
-class Stretch(NamedTuple):
-    """A part of a capture, the reader's state and the latest time (µs) at its start."""
-
-    offset: int
-    length: int
-    state: State
-    time: int
-
-
-def _split_capture(readers: Readers, file: Input, whole: Stretch, target: int) -> list[Stretch]:
-    """Split a stretch of a capture between packets."""
-    start, size, state, latest = whole
-    end = start + size
-    time = latest
-    reader = PacketReader(state if state[0] else None, start)
-    stretches: list[Stretch] = []
+def _split_capture(readers: Readers, file: Input, whole: Part, target: int) -> list[Part]:
+    chunks = readers.chunks(file.root, file.path, whole.offset, whole.length)
     try:
-        for chunk in readers.chunks(file.root, file.path, start, size):
-            for packets in reader.steps(chunk):
-                for packet in packets:
-                    if packet.time_us > latest:
-                        latest = packet.time_us
-            position = reader.position
-            if position - start >= target and reader.splittable:
-                stretches.append(Stretch(start, position - start, state, time))
-                start, state, time = position, reader.state(), latest
-            elif reader.compressed:
-                return [whole]
+        return split_capture(chunks, whole, target)
     except OSError:
         return [whole]  # the task meets it again and reports it
-    stretches.append(Stretch(start, end - start, state, time))
-    return stretches
 
 
 def group(ranges: Sequence[Range], parallel: int = 16) -> list[list[Range]]:

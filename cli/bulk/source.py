@@ -20,10 +20,11 @@ from pyspark.sql.types import StructType
 
 from wirelens.cli.bulk import chunks, plain_json
 from wirelens.cli.bulk.files import Folder, find
-from wirelens.cli.bulk.plan import FRESH, Range, group, inspect_files, load_range
+from wirelens.cli.bulk.plan import Range, group, inspect_files, load_range
 from wirelens.cli.bulk.reading import bucket_rows, read_ranges
 from wirelens.cli.bulk.records import COLUMNS
 from wirelens.cli.bulk.table import batch_of_rows, spark_schema
+from wirelens.codecs.captures import FRESH
 
 if TYPE_CHECKING:
     import pyarrow as pa

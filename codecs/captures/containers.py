@@ -186,18 +186,14 @@ class Part(NamedTuple):
     time_us: int
 
 
-BEGINNING: Final = Part(0, 0, FRESH, 0)
+def split(chunks: Iterable[bytes], whole: Part, target_bytes: int) -> list[Part]:
+    """Cut a part of a capture, given in chunks, into parts of about `target_bytes` between records.
 
-
-def split(chunks: Iterable[bytes], size: int, target_bytes: int, start: Part = BEGINNING) -> list[Part]:
-    """Cut `size` bytes of a capture, given in chunks, into parts of about `target_bytes` between records.
-
-    `start` has the offset and the state of the first. Packet numbers continue across parts. Cuts are near the
-    ends of chunks, so chunks should be smaller than the target. A file that cannot be split (gzip, not a
-    capture) is one part. The parts cover all the bytes.
+    Packet numbers continue across parts. Cuts are near the ends of chunks, so chunks should be smaller than
+    the target. A file that cannot be split (gzip, not a capture) stays whole. The parts cover all the bytes.
     """
-    offset, _, state, time_us = start
-    end = offset + size
+    offset, length, state, time_us = whole
+    end = offset + length
     latest = time_us
     reader = range_reader(state, offset)
     parts: list[Part] = []

@@ -12,7 +12,7 @@ from feeding import fed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wirelens.codecs.captures import FRESH, PacketReader, range_reader, sniff, split
+from wirelens.codecs.captures import FRESH, PacketReader, Part, range_reader, sniff, split
 from wirelens.codecs.captures.pcap import Packet
 
 FRAMES = [ethernet(ipv4(tcp(seq=index, data=bytes([index]) * (index * 7 % 50)))) for index in range(12)]
@@ -359,7 +359,7 @@ def test_refused_and_unknown_files() -> None:
 def test_ranges_read_alone_give_the_same(name: str, target: int) -> None:
     data = FILES[name]
     chunks = [data[start : start + 100] for start in range(0, len(data), 100)]
-    ranges = split(chunks, len(data), target)
+    ranges = split(chunks, Part(0, len(data), FRESH, 0), target)
     assert [part.offset for part in ranges] == [0, *(part.offset + part.length for part in ranges[:-1])]
     assert ranges[-1].offset + ranges[-1].length == len(data)
     found: list[Packet] = []
@@ -375,17 +375,29 @@ def test_ranges_read_alone_give_the_same(name: str, target: int) -> None:
 
 def test_what_cannot_be_split_is_one_range() -> None:
     data = FILES["gzip"]
-    assert split([data[:50], data[50:]], len(data), 10) == [(0, len(data), FRESH, 0)]
-    assert split([b"no capture" * 10], 100, 10) == [(0, 100, FRESH, 0)]
-    assert split([], 0, 10) == [(0, 0, FRESH, 0)]
+    for chunks in ([data[:50], data[50:]], [b"no capture" * 10], []):
+        whole = Part(0, sum(map(len, chunks)), FRESH, 0)
+        assert split(chunks, whole, 10) == [whole]
 
 
 def test_a_part_is_split_again() -> None:
     data = pcap(FRAMES)
-    first, *_, last = split([data[at : at + 100] for at in range(0, len(data), 100)], len(data), 300)
-    (again,) = split([data[last.offset :]], last.length, 10**9, last)
-    assert again == last
-    assert split([data[: first.length]], first.length, 10**9) == [first]
+    chunks = [data[at : at + 100] for at in range(0, len(data), 100)]
+    first, second, *_, last = split(chunks, Part(0, len(data), FRESH, 0), 300)
+    assert split([data[: first.length]], first, 10**9) == [first]
+    assert split([data[last.offset :]], last, 10**9) == [last]
+    rest = Part(
+        first.length, len(data) - first.length, *split(chunks, Part(0, len(data), FRESH, 0), 300)[1][2:]
+    )
+    parts = split([data[first.length :][at : at + 50] for at in range(0, rest.length, 50)], rest, 100)
+    assert len(parts) > 2
+    packets = [
+        packet
+        for part in parts
+        for reader in [range_reader(part.state, part.offset)]
+        for packet in [*fed(reader, data[part.offset : part.offset + part.length]), *reader.close()]
+    ]
+    assert facts(packets) == facts(read(data)[0])[-len(packets) :]
 
 
 @given(st.sampled_from(sorted(FILES)), st.data())
