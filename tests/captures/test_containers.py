@@ -386,10 +386,8 @@ def test_a_part_is_split_again() -> None:
     first, second, *_, last = split(chunks, Part(0, len(data), FRESH, 0), 300)
     assert split([data[: first.length]], first, 10**9) == [first]
     assert split([data[last.offset :]], last, 10**9) == [last]
-    rest = Part(
-        first.length, len(data) - first.length, *split(chunks, Part(0, len(data), FRESH, 0), 300)[1][2:]
-    )
-    parts = split([data[first.length :][at : at + 50] for at in range(0, rest.length, 50)], rest, 100)
+    rest = second._replace(length=len(data) - first.length)
+    parts = split([data[at : at + 50] for at in range(rest.offset, len(data), 50)], rest, 100)
     assert len(parts) > 2
     packets = [
         packet
