@@ -225,13 +225,14 @@ def details(node: Node) -> list[str]:
     return throwable.stack_trace(node)
 
 
-def is_exception(value: Node) -> bool:
-    """Whether a value is a Throwable."""
-    return (value.kind == t.OBJECT or value.kind == t.MAP) and throwable.is_exception(Members(value))
+def exception_words(value: Node) -> str:
+    """An exception with its message; empty for other values."""
+    if value.kind != t.OBJECT and value.kind != t.MAP:
+        return ""
+    members = Members(value)
+    return cut(throwable.heading(members)) if throwable.is_exception(members) else ""
 
 
 def result_words(value: Node) -> str:
     """A result in a few words: an exception with its message, an object's class, a scalar's value."""
-    if is_exception(value):
-        return cut(throwable.heading(Members(value)))
-    return value_words(value)
+    return exception_words(value) or value_words(value)
