@@ -26,6 +26,24 @@ def test_compressed_captures(tmp_path: Path) -> None:
     sums_agree(tmp_path / "packed")
 
 
+def test_of_damaged_gzip_all_that_unpacks_is_converted(tmp_path: Path) -> None:
+    data, payload = capture(frames(53)), b"\x1e\0\0\1\x08\0\0\0\0"
+    plain, packed = tmp_path / "in" / "plain", tmp_path / "in" / "packed"
+    plain.mkdir(parents=True)
+    packed.mkdir()
+    for name, content in (("a.pcap", data), ("b.bin", payload)):
+        (plain / name).write_bytes(content)
+        bad = bytearray(gzip.compress(content))
+        bad[-6] ^= 1
+        (packed / f"{name}.gz").write_bytes(bad)
+    inprocess.run([*plain.iterdir()], tmp_path / "plain")
+    report = inprocess.run([*packed.iterdir()], tmp_path / "packed")
+    assert report.codes["bad-checksum"] == 2
+    messages = [len(table(tmp_path / name, "messages")) for name in ("plain", "packed")]
+    assert messages[0] == messages[1] > 10
+    sums_agree(tmp_path / "packed")
+
+
 def test_quarantine_keeps_what_was_asked_for(tmp_path: Path) -> None:
     noise = bytes(range(1, 256)) * 41
     (tmp_path / "noise.bin").write_bytes(noise)
