@@ -73,14 +73,14 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
     ),
     Protocol(
         "magline",
-        "wirelens.codecs.magline",
+        "wirelens.codecs.magline.codec",
         "Magline frames with the specified 16-byte head",
         "magline, doc/proto.md",
         (9757,),
     ),
     Protocol(
         "magline-old",
-        "wirelens.codecs.magline",
+        "wirelens.codecs.magline.codec",
         "Magline frames with the deployed 12-byte head",
         "magline, its older code",
         (8082,),

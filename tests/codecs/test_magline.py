@@ -14,7 +14,7 @@ from wirelens.cli.main import group
 from wirelens.codecs import registry
 from wirelens.codecs.codec import Exchange
 from wirelens.codecs.errors import EncodeError
-from wirelens.codecs.magline import COMMANDS, OLD_COMMANDS
+from wirelens.codecs.magline.vocabulary import COMMANDS, DEPLOYED_COMMANDS
 from wirelens.codecs.node import Node
 from wirelens.codecs.record import Record
 
@@ -126,14 +126,14 @@ def test_one_byte_at_a_time(vector: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("vector", WHOLE, ids=[str(vector["name"]) for vector in WHOLE])
-def test_with_other_bytes_behind(vector: dict[str, Any]) -> None:
+def test_followed_by_other_bytes(vector: dict[str, Any]) -> None:
     data = bytes.fromhex(vector["hex"])
-    for behind in (data, b"\xff" * 16, bytes(16), b"GET / HTTP/1.1\r\n", b"\x7f"):
-        records = codecs.decode(data + behind, vector["protocol"])
+    for following in (data, b"\xff" * 16, bytes(16), b"GET / HTTP/1.1\r\n", b"\x7f"):
+        records = codecs.decode(data + following, vector["protocol"])
         assert message(records[0]) == vector["message"]
         assert records[0].length == len(data)
-        assert [record.error is None for record in records[1:]] == [behind == data]
-        assert codecs.encode(records) == data + behind
+        assert [record.error is None for record in records[1:]] == [following == data]
+        assert codecs.encode(records) == data + following
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=NAMES)
@@ -143,7 +143,7 @@ def test_detected(vector: dict[str, Any]) -> None:
     assert found.equal == ()
 
 
-def test_what_fits_both_heads_is_said() -> None:
+def test_what_fits_both_heads_is_reported() -> None:
     """A sequence number that is also the length of a body of the other head."""
     data = frame(9, bytes(4), "little", seq=8)
     found = codecs.detect(data)
@@ -225,7 +225,7 @@ BODIES: list[tuple[str, int, bytes, dict[str, Any]]] = [
     ),
     ("ERR", 3, b"\0\0\0\5\0\0\0\6", {"business_cmd": 5, "error": 6}),
     ("PIN", 4, b"\xff\xff\xff\xff", {"ping": 0xFFFFFFFF}),
-    ("PON, with more behind", 5, b"\0\0\0\1\2", {"ping": 1, "extra": "02"}),
+    ("PON, with more after it", 5, b"\0\0\0\1\2", {"ping": 1, "extra": "02"}),
     ("FIN", 9, b"\0\0\0\1", {"reason": 1}),
     ("REQ", 6, b"\0\0\0\1" + KEY[:16] + b"hi", {"business_cmd": 1, "hmac": KEY[:16].hex(), "data": "6869"}),
     ("REP, a short code", 7, b"\0\0\0\1\2\3", {"business_cmd": 1, "hmac": "0203", "data": ""}),
@@ -313,7 +313,7 @@ def test_failures(protocol: str, data: bytes, code: str, at: int) -> None:
         ("magline-old", old(3, version=1)),
     ],
 )
-def test_decoding_goes_on_behind_damage(protocol: str, following: bytes) -> None:
+def test_decoding_goes_on_after_damage(protocol: str, following: bytes) -> None:
     records = decode(b"\xee" * 21 + following + following, protocol)
     assert [(record.error is None, record.length) for record in records] == [
         (False, 21),
@@ -335,7 +335,13 @@ OLD_BODIES: list[tuple[str, int, bytes, dict[str, Any], list[str]]] = [
     ("SYN", 1, b"\1\0\2\0\3\0", {"protobuf": 1, "channel": 2, "crypto": 3}, []),
     ("ACK", 2, b"\2\0\3\0", {"channel": 2, "crypto": 3}, []),
     ("CONFIRM", 6, b"\xfe\xff\xff\xff", {"errno": -2}, []),
-    ("ACK, with more behind", 2, b"\2\0\3\0\4", {"channel": 2, "crypto": 3, "extra": "04"}, ["extra-bytes"]),
+    (
+        "ACK, with more after it",
+        2,
+        b"\2\0\3\0\4",
+        {"channel": 2, "crypto": 3, "extra": "04"},
+        ["extra-bytes"],
+    ),
     ("unknown command", 0x55, b"\1", {"data": "01"}, ["unknown-command"]),
     ("nothing", 0x1002, b"", {}, []),
     ("no fields", 0x1003, b"", {}, []),
@@ -412,7 +418,7 @@ OLD_BODIES: list[tuple[str, int, bytes, dict[str, Any], list[str]]] = [
 def test_old_bodies(cmd: int, body: bytes, shown: dict[str, Any], notes: list[str]) -> None:
     record = decode(old(cmd, body), "magline-old")[0]
     assert message(record)["body"] == shown
-    assert message(record)["cmd"] == OLD_COMMANDS.get(cmd, cmd)
+    assert message(record)["cmd"] == DEPLOYED_COMMANDS.get(cmd, cmd)
     assert codes(record) == notes
 
 
@@ -536,8 +542,8 @@ def annotations(data: bytes, protocol: str) -> dict[str, str]:
     while work:
         node = work.pop()
         work.extend(node.children)
-        if said := record.codec.annotate(node):
-            found[node.name] = said
+        if text := record.codec.annotate(node):
+            found[node.name] = text
     return found
 
 

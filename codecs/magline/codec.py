@@ -1,0 +1,90 @@
+"""The two Magline codecs: frames with the specified head, and with the deployed one."""
+
+from typing import Final
+
+from librt.strings import BytesWriter
+from mypy_extensions import i64
+
+from wirelens.codecs.codec import Codec, Evidence, Exchange
+from wirelens.codecs.cursor import Cursor
+from wirelens.codecs.magline import decoding, encoding, evidence, reading
+from wirelens.codecs.node import Json, Node
+from wirelens.codecs.tape import Tape
+
+
+class SpecifiedMagline(Codec):
+    """Frames with the specified 16-byte head."""
+
+    def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
+        """See Codec.decode."""
+        decoding.decode_specified(cursor, tape, final)
+
+    def encode(self, message: Json, out: BytesWriter) -> None:
+        """See Codec.encode."""
+        encoding.encode_specified(message, out)
+
+    def probe(self, data: bytes, other: bytes) -> Evidence:
+        """See Codec.probe."""
+        return evidence.probe_specified(data, other)
+
+    def resync(self, data: bytes, start: i64, end: i64) -> i64:
+        """See Codec.resync."""
+        return evidence.resync_specified(data, start, end)
+
+    def kind(self, root: Node) -> str:
+        """See Codec.kind."""
+        return reading.kind(root)
+
+    def summary(self, root: Node) -> str:
+        """See Codec.summary."""
+        return reading.specified_summary(root)
+
+    def annotate(self, node: Node) -> str:
+        """See Codec.annotate."""
+        return reading.specified_annotation(node)
+
+    def exchange(self, root: Node) -> Exchange:
+        """See Codec.exchange."""
+        return reading.specified_exchange(root)
+
+
+class DeployedMagline(Codec):
+    """Frames with the deployed 12-byte head."""
+
+    def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
+        """See Codec.decode."""
+        decoding.decode_deployed(cursor, tape, final)
+
+    def encode(self, message: Json, out: BytesWriter) -> None:
+        """See Codec.encode."""
+        encoding.encode_deployed(message, out)
+
+    def probe(self, data: bytes, other: bytes) -> Evidence:
+        """See Codec.probe."""
+        return evidence.probe_deployed(data, other)
+
+    def resync(self, data: bytes, start: i64, end: i64) -> i64:
+        """See Codec.resync."""
+        return evidence.resync_deployed(data, start, end)
+
+    def kind(self, root: Node) -> str:
+        """See Codec.kind."""
+        return reading.kind(root)
+
+    def summary(self, root: Node) -> str:
+        """See Codec.summary."""
+        return reading.deployed_summary(root)
+
+    def annotate(self, node: Node) -> str:
+        """See Codec.annotate."""
+        return reading.deployed_annotation(node)
+
+    def exchange(self, root: Node) -> Exchange:
+        """See Codec.exchange."""
+        return reading.deployed_exchange(root)
+
+
+CODECS: Final = (
+    SpecifiedMagline("magline"),
+    DeployedMagline("magline-old"),
+)

@@ -1,0 +1,164 @@
+"""A frame for people: command and summary, its part in a conversation, what its numbers mean."""
+
+from typing import Final
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.codec import Exchange
+from wirelens.codecs.magline import vocabulary as v
+from wirelens.codecs.node import Node
+from wirelens.codecs.words import count
+
+# What a frame with the deployed head does.
+_ACTIONS: Final[dict[int, str]] = {
+    v.OLD_SYN: "the client opens; ACK answers",
+    v.OLD_ACK: "the server accepts the SYN",
+    v.SESSION_REQ: "the client asks for a session",
+    v.SESSION_RSP: "the server gives a session",
+    v.CONFIRM: "confirmed",
+    v.ERROR_MSG: "error",
+    v.DISCONN_REQ: "the client asks to disconnect",
+    v.DISCARD: "the server discards the session",
+    v.KNOT_CONN_REQ: "the knot connects with its access key",
+    v.KNOT_CONN_RSP: "the knot is accepted",
+    v.KNOT_AGENT_ARRIVE_REQ: "an agent arrives",
+    v.KNOT_AGENT_ARRIVE_RSP: "the knot takes the agent",
+    v.KNOT_AGENT_QUIT: "the agent quits",
+    v.KNOT_DISCARD_AGENT: "the knot discards the agent",
+}
+# Its role and key in a conversation; the key "agent" is followed by the agent's id.
+_EXCHANGES: Final[dict[int, tuple[str, str]]] = {
+    v.OLD_SYN: ("request", "connection"),
+    v.OLD_ACK: ("reply", "connection"),
+    v.SESSION_REQ: ("request", "session"),
+    v.SESSION_RSP: ("reply", "session"),
+    v.KNOT_CONN_REQ: ("request", "knot"),
+    v.KNOT_CONN_RSP: ("reply", "knot"),
+    v.KNOT_AGENT_ARRIVE_REQ: ("request", "agent"),
+    v.KNOT_AGENT_ARRIVE_RSP: ("reply", "agent"),
+}
+
+
+def kind(root: Node) -> str:
+    """The command's name."""
+    cmd = root.member("cmd")
+    return "frame" if cmd is None else cmd.shown
+
+
+def specified_summary(root: Node) -> str:
+    """The command, its sequence number, and its part in the course of the connection."""
+    cmd = root.number_of("cmd")
+    seq = root.number_of("seq")
+    body = root.member("body")
+    if body is None:
+        return kind(root)
+    frame = f"{kind(root)} seq {seq}"
+    if cmd == v.SYN:
+        widths = f"random {_size(body, 'random')}, key {_size(body, 'public_key')}"
+        return f"{frame}: the client opens ({widths}); ACK answers, or ERR and FIN"
+    if cmd == v.ACK:
+        return f"{frame}: the server accepts the SYN (sealed session id, {_size(body, 'sealed')})"
+    if cmd == v.ERR:
+        numbers = f"business {body.number_of('business_cmd')}, error {body.number_of('error')}"
+        return f"{frame}: refused, {numbers}; FIN follows"
+    if cmd == v.PIN:
+        return f"{frame}: ping {body.number_of('ping')}; PON answers"
+    if cmd == v.PON:
+        return f"{frame}: pong {body.number_of('ping')}"
+    if cmd == v.FIN:
+        return f"{frame}: the connection ends, reason {body.number_of('reason')}"
+    if v.REQ <= cmd <= v.PSH:
+        frame += f": business {body.number_of('business_cmd')}, {_size(body, 'data')}"
+        if cmd == v.REQ:
+            return f"{frame}; REP with seq {seq} answers"
+        return f"{frame}; answers REQ with seq {seq}" if cmd == v.REP else f"{frame}; pushed, no answer"
+    return f"{frame}: {_size(body, 'data')}"
+
+
+def specified_annotation(node: Node) -> str:
+    """What keys and sealed parts are."""
+    name = node.field.name
+    if name == "sealed":
+        return "AES(K + session id)"
+    if name == "hmac":
+        size = len(node.content)
+        return "" if size == v.CODE_SIZE else f"{size} of 16 bytes"
+    if name == "public_key" and len(node.content) == v.KEY_SIZE:
+        return "X25519"
+    if name == "byte_order":
+        return "by evidence: the text leaves it open"
+    return ""
+
+
+def specified_exchange(root: Node) -> Exchange:
+    """ACK or ERR answers SYN; REP answers the REQ with its Seq, PON the PIN with its number."""
+    cmd = root.number_of("cmd")
+    body = root.member("body")
+    if cmd == v.SYN:
+        return Exchange("request", "connection")
+    if cmd == v.ACK or cmd == v.ERR:
+        return Exchange("reply", "connection")
+    if cmd == v.REQ or cmd == v.REP:
+        return Exchange("request" if cmd == v.REQ else "reply", f"seq {root.number_of('seq')}")
+    if (cmd == v.PIN or cmd == v.PON) and body is not None:
+        return Exchange("request" if cmd == v.PIN else "reply", f"ping {body.number_of('ping')}")
+    return Exchange("")
+
+
+def deployed_summary(root: Node) -> str:
+    """The command, its sequence number, and its part in the course of the connection."""
+    body = root.member("body")
+    frame = f"{kind(root)} seq {root.number_of('seq')}"
+    if body is None:
+        return frame
+    action = _ACTIONS.get(root.number_of("cmd"), "")
+    agent = _agent(body)
+    if agent is not None:
+        action += f", agent 0x{agent.number:08x}"
+    errno = body.member("errno")
+    if errno is not None and errno.kind == t.INTEGER:
+        action += f", errno {errno.number}"
+    status = body.member("status")
+    if status is not None:
+        action += f" ({v.STATUSES.get(status.number, f'status {status.number}')})"
+    if body.member("payload") is not None:
+        action += f", {_size(body, 'payload')}"
+    return f"{frame}: {action.removeprefix(', ')}" if action else frame
+
+
+def deployed_annotation(node: Node) -> str:
+    """Who writes a version, what a status refers to, an agent's id in hex."""
+    name = node.field.name
+    if name == "version" and node.parent is not None and node.parent.parent is None:
+        return {v.GO_VERSION: "Go", v.C_VERSION: "C client"}.get(node.number, "")
+    if name == "status":
+        return v.STATUSES.get(node.number, "")
+    if name in ("agent_id", "AgentID"):
+        return f"0x{node.number:08x}"
+    return ""
+
+
+def deployed_exchange(root: Node) -> Exchange:
+    """SYN and ACK, session request and response, the knot's requests and responses."""
+    cmd = root.number_of("cmd")
+    body = root.member("body")
+    role, key = _EXCHANGES.get(cmd, ("", ""))
+    if body is None:
+        return Exchange(role, key)
+    if key == "agent":
+        return Exchange(role, f"agent {body.number_of('AgentID')}")
+    if cmd == v.ERROR_MSG:
+        status = body.number_of("status")
+        if status in (1, 2):
+            return Exchange("reply", "connection" if status == 1 else "session")
+    return Exchange(role, key)
+
+
+def _agent(body: Node) -> Node | None:
+    """An agent's id: of the fixed layout, or of protobuf."""
+    agent = body.member("agent_id")
+    return body.member("AgentID") if agent is None else agent
+
+
+def _size(part: Node, name: str) -> str:
+    """The size of a member: "16 bytes"."""
+    return count(len(part.content_of(name)), "byte")
