@@ -15,7 +15,6 @@ from wirelens.codecs import registry
 from wirelens.codecs.captures import Flow, Piece
 from wirelens.codecs.codec import Exchange
 from wirelens.codecs.conversations import Conversations
-from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.node import Node
 
 VECTORS = {
@@ -57,15 +56,15 @@ def body(data: bytes) -> Any:
 @pytest.mark.parametrize("name", VECTORS)
 def test_vectors(name: str) -> None:
     record = one(HEX[name], "dubbo")
-    said = message(record)
+    parsed = message(record)
     wanted = VECTORS[name]["frame"]
     flags = wanted["flags"]
-    assert said["type"] == ("request" if flags & 0x80 else "response")
-    assert said["two_way"] is (flags & 0x40 != 0)
-    assert said["event"] is (flags & 0x20 != 0)
-    assert said["serialization"] == "hessian2"
-    assert said.get("status") == (None if flags & 0x80 else "OK")
-    assert str(said["id"]) == wanted["request_id"]
+    assert parsed["type"] == ("request" if flags & 0x80 else "response")
+    assert parsed["two_way"] is (flags & 0x40 != 0)
+    assert parsed["event"] is (flags & 0x20 != 0)
+    assert parsed["serialization"] == "hessian2"
+    assert parsed.get("status") == (None if flags & 0x80 else "OK")
+    assert str(parsed["id"]) == wanted["request_id"]
     assert record.length == 16 + wanted["body_length"]
     assert not record.damaged
     assert not record.notes
@@ -73,19 +72,19 @@ def test_vectors(name: str) -> None:
     assert codecs.detect(HEX[name]).protocol == "dubbo"
 
 
-def test_what_the_vectors_say() -> None:
+def test_the_messages_of_vectors() -> None:
     assert body(HEX["dubbo_heartbeat_req"]) == {"event": None}
     assert body(HEX["dubbo_readonly_event"]) == {"event": "R"}
     assert body(HEX["dubbo_resp_null"]) == {"result": "null"}
-    said = body(HEX["dubbo_req_twoway"])
-    assert said["path"] == "com.example.OrderService"
-    assert said["parameter_types"] == "JLjava/lang/String;Llab/Gen$Car;"
+    parsed = body(HEX["dubbo_req_twoway"])
+    assert parsed["path"] == "com.example.OrderService"
+    assert parsed["parameter_types"] == "JLjava/lang/String;Llab/Gen$Car;"
     car = {"$class": "lab.Gen$Car", "mileage": 1, "model": "corvette", "color": "red"}
-    assert said["arguments"] == [{"$long": 42}, "abc", car]
-    assert said["attachments"]["timeout"] == "3000"
-    said = body(HEX["dubbo_resp_value"])
-    assert said["value"] == [{**car, "$id": 1}, {"$ref": 1}]
-    assert said["attachments"] == {"dubbo": "2.0.2"}
+    assert parsed["arguments"] == [{"$long": 42}, "abc", car]
+    assert parsed["attachments"]["timeout"] == "3000"
+    parsed = body(HEX["dubbo_resp_value"])
+    assert parsed["value"] == [{**car, "$id": 1}, {"$ref": 1}]
+    assert parsed["attachments"] == {"dubbo": "2.0.2"}
     assert body(HEX["dubbo_resp_exception"])["value"]["detailMessage"] == "boom"
 
 
@@ -123,7 +122,7 @@ def test_results(result: bytes, wanted: dict[str, Any]) -> None:
         (21, 21, "status 21"),
     ],
 )
-def test_a_status_that_is_not_ok_brings_one_text(status: int, name: str | int, words: str) -> None:
+def test_a_status_other_than_ok_has_one_text(status: int, name: str | int, words: str) -> None:
     record = one(frame(2, b"\x04late", status), "dubbo")
     assert message(record)["status"] == name
     assert message(record)["body"] == {"error": "late"}
@@ -174,26 +173,26 @@ def annotated(data: bytes) -> dict[str, str]:
     root = one(data, "dubbo").root
     assert root is not None
     codec = registry.get("dubbo")
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     work: list[Node] = [root]
     while work:
         node = work.pop()
-        said = codec.annotate(node)
-        if said:
-            found[node.path] = said
+        meaning = codec.annotate(node)
+        if meaning:
+            meanings[node.path] = meaning
         work.extend(node.parts())
-    return found
+    return meanings
 
 
-def test_declared_types_stand_beside_arguments() -> None:
-    said = annotated(request(b"\x91", b"\x03abc", b"N", types="JLjava/lang/String;[[Lcom/x/A;"))
-    assert said["body.parameter_types"] == "long, java.lang.String, com.x.A[][]"
-    assert said["body.arguments[0]"] == "long"
-    assert said["body.arguments[1]"] == "java.lang.String"
-    assert said["body.arguments[2]"] == "com.x.A[][]"
+def test_arguments_are_annotated_with_their_declared_types() -> None:
+    meanings = annotated(request(b"\x91", b"\x03abc", b"N", types="JLjava/lang/String;[[Lcom/x/A;"))
+    assert meanings["body.parameter_types"] == "long, java.lang.String, com.x.A[][]"
+    assert meanings["body.arguments[0]"] == "long"
+    assert meanings["body.arguments[1]"] == "java.lang.String"
+    assert meanings["body.arguments[2]"] == "com.x.A[][]"
 
 
-def test_a_generic_call_shows_the_method_that_is_meant() -> None:
+def test_a_generic_call_shows_the_method_it_calls() -> None:
     arguments = (text("create"), b"\x72\x07[string" + text("com.x.Order") + text("long"), b"\x7aN\x91")
     data = request(
         *arguments, types="Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/Object;", method="$invoke"
@@ -211,17 +210,17 @@ def test_a_generic_call_shows_the_method_that_is_meant() -> None:
         (b"I\xff\xff\xff\xff", text("J") + b"\xe1", {"$int": -1, "$wire": "I"}, "(long)"),
     ],
 )
-def test_the_int_that_dubbox_puts_behind_the_method(count: bytes, rest: bytes, wire: Any, words: str) -> None:
+def test_the_int_of_dubbox_after_the_method(count: bytes, rest: bytes, wire: Any, words: str) -> None:
     head = text("2.8.4") + text("com.x.S") + text("0.0.0") + text("m")
     record = one(frame(0xC2, head + count + rest + b"HZ"), "dubbo")
-    said = message(record)["body"]
-    assert said["$wire"] == {"argument_count": wire}
-    assert ("parameter_types" in said) is (words == "(long)")
-    assert said["attachments"] == {}
+    parsed = message(record)["body"]
+    assert parsed["$wire"] == {"argument_count": wire}
+    assert ("parameter_types" in parsed) is (words == "(long)")
+    assert parsed["attachments"] == {}
     assert record.summary == f"dubbo req #7 com.x.S.m{words}"
 
 
-def test_the_draft_is_seen_by_its_bytes() -> None:
+def test_the_draft_is_recognised_by_its_bytes() -> None:
     draft = b"\x91V\x74\0\x10java.util.ArrayLn\x02\x91\x92z"
     record = one(frame(2, draft, 20), "dubbo")
     assert message(record)["hessian"] == "hessian2-draft"
@@ -240,7 +239,7 @@ def test_other_serializations_are_named_and_kept(number: int, name: str | int) -
     assert not record.damaged
 
 
-def test_bodies_that_are_json_are_shown() -> None:
+def test_bodies_in_json_are_shown() -> None:
     lines = b'"2.0.2"\n"com.x.S"\n"1.0"\n"m"\n"J"\n{"a": [1.5, null]}\n{}\n'
     record = one(frame(0xC6, lines), "dubbo")
     assert message(record)["body"]["json"][5] == {"a": [1.5, None]}
@@ -257,30 +256,30 @@ def test_native_hessian_is_hessian() -> None:
     assert body(frame(0x0A, b"\x91\x92", 20)) == {"result": "value", "value": 2}
 
 
-def test_bytes_behind_a_good_body_are_kept() -> None:
+def test_bytes_after_a_valid_body_are_kept() -> None:
     assert body(frame(2, b"\x92\x03abc", 20))["extra"] == "03616263"
 
 
-def test_a_request_that_ends_behind_its_arguments() -> None:
+def test_a_request_that_ends_after_its_arguments() -> None:
     data = frame(0xC2, text("2.0.2") + text("p") + text("0") + text("m") + text("J") + b"\xe1")
     assert body(data)["$wire"] == {"attachments": "absent"}
 
 
 def test_more_arguments_than_types() -> None:
     record = one(request(b"\xe1", b"\xe2", b"\xe3", types="J"), "dubbo")
-    said = message(record)["body"]
-    assert said["arguments"] == [{"$long": 1}, {"$long": 2}, {"$long": 3}]
-    assert said["attachments"] == {}
+    parsed = message(record)["body"]
+    assert parsed["arguments"] == [{"$long": 1}, {"$long": 2}, {"$long": 3}]
+    assert parsed["attachments"] == {}
     assert codes(record) == ["argument-count"]
 
 
-def test_a_descriptor_that_is_none() -> None:
+def test_text_that_is_not_a_descriptor() -> None:
     record = one(request(b"\xe1", b"\x78", types="what"), "dubbo")
     assert message(record)["body"]["arguments"] == [{"$long": 1}, []]
     assert codes(record) == ["argument-count"]
 
 
-def test_a_byte_of_requests_that_nobody_uses() -> None:
+def test_the_unused_byte_of_requests() -> None:
     data = bytearray(request())
     data[3] = 9
     assert message(one(bytes(data), "dubbo"))["$wire"] == {"status": 9}
@@ -298,20 +297,20 @@ def test_an_id_has_a_sign() -> None:
 def test_a_body_that_does_not_decode_is_an_inner_error() -> None:
     data = request(b"\x03abc", b"\x5a", types="Ljava/lang/String;J")
     record = one(data, "dubbo")
-    said = message(record)["body"]
-    assert said["data"] == data[16:].hex()
-    assert said["error"]["code"] == "bad-value"
-    assert said["error"]["offset"] == data.index(b"\x03abc") + 4
-    assert said["partial"]["method"] == "create"
-    assert said["partial"]["arguments"] == ["abc"]
+    parsed = message(record)["body"]
+    assert parsed["data"] == data[16:].hex()
+    assert parsed["error"]["code"] == "bad-value"
+    assert parsed["error"]["offset"] == data.index(b"\x03abc") + 4
+    assert parsed["partial"]["method"] == "create"
+    assert parsed["partial"]["arguments"] == ["abc"]
     assert record.damaged
     assert "com.x.OrderService.create" in record.summary
 
 
-def test_a_kind_of_result_that_there_is_not() -> None:
-    said = body(frame(2, b"\xa1", 20))
-    assert said["data"] == "a1"
-    assert said["error"]["offset"] == 16
+def test_an_unknown_kind_of_result() -> None:
+    parsed = body(frame(2, b"\xa1", 20))
+    assert parsed["data"] == "a1"
+    assert parsed["error"]["offset"] == 16
 
 
 def test_an_empty_body() -> None:
@@ -387,7 +386,7 @@ def test_a_request_by_hand() -> None:
         (None, "Ljava/lang/Object;"),
     ],
 )
-def test_a_descriptor_is_made_where_none_is_given(argument: Any, descriptor: str) -> None:
+def test_a_missing_descriptor_is_made_from_the_arguments(argument: Any, descriptor: str) -> None:
     written: Any = {"body": {"path": "p", "method": "m", "arguments": [argument]}}
     (record,) = codecs.decode(codecs.encode(written, "dubbo"), "dubbo")
     assert message(record)["body"]["parameter_types"] == descriptor
@@ -401,30 +400,6 @@ def test_responses_by_hand() -> None:
     assert codecs.encode(five, "dubbo") == frame(2, b"\x91\x95", 20)
     late = {"status": "SERVER_TIMEOUT", "id": 7, "body": {"error": "late"}}
     assert codecs.encode(late, "dubbo") == frame(2, b"\x04late", 31)
-
-
-@pytest.mark.parametrize(
-    ("written", "path"),
-    [
-        ({"body": {}}, "body"),
-        ({"typ": "request"}, "typ"),
-        ({"type": "requests"}, "type"),
-        ({"type": "request", "status": "OK", "body": {"path": "p", "method": "m"}}, "status"),
-        ({"id": "x", "body": {"event": None}, "event": True}, "id"),
-        ({"serialization": "kryo", "body": {"path": "p", "method": "m"}}, "body"),
-        ({"serialization": 32}, "serialization"),
-        ({"body": {"data": "0"}}, "body.data"),
-        ({"body": {"path": "p", "method": "m", "argument": []}}, "body.argument"),
-        ({"body": {"path": "p", "method": "m", "arguments": [{"$long": "x"}]}}, "body.arguments[0].$long"),
-        ({"hessian": "hessian3", "body": {"path": "p", "method": "m"}}, "hessian"),
-        ({"status": "OK", "body": {"result": "null", "value": 1}}, "body.value"),
-        ({"two_way": 1, "body": {"path": "p", "method": "m"}}, "two_way"),
-    ],
-)
-def test_mistakes_are_said_with_their_place(written: Any, path: str) -> None:
-    with pytest.raises(EncodeError) as caught:
-        codecs.encode(written, "dubbo")
-    assert caught.value.path == path
 
 
 # --- finding --------------------------------------------------------------------------------------------
@@ -456,7 +431,7 @@ def test_evidence_grows_with_frames() -> None:
     assert "4 more bytes" in codec.probe(frame(0xC2, b"1", length=5), b"").settle
 
 
-def test_a_stream_that_is_joined_in_mid_frame() -> None:
+def test_a_stream_joined_in_the_middle_of_a_frame() -> None:
     data = HEX["dubbo_req_twoway"][37:] + HEX["dubbo_resp_value"] + HEX["dubbo_heartbeat_req"]
     assert codecs.detect(data).protocol == "dubbo"
     records = codecs.decode(data)
@@ -468,17 +443,17 @@ def test_a_conversation_over_many_segments() -> None:
     flow = Flow(1, "tcp", (b"\x0a\0\0\1", b"\x0a\0\0\2"), (40000, 20880))
     asked = HEX["dubbo_req_twoway"] + HEX["dubbo_heartbeat_req"]
     answered = HEX["dubbo_heartbeat_resp"] + HEX["dubbo_resp_value"]
-    said = []
+    messages = []
     for direction, data in ((0, asked), (1, answered)):
         for at in range(0, len(data), 11):
             time = 1_000_000 * (direction + 1) + at
             piece = Piece(flow, direction, at, data[at : at + 11], time, (at,), 0, (), "")
-            said.extend(conversations.feed([piece]))
-    said.extend(conversations.close())
-    assert [one.record.kind for one in said] == ["request", "heartbeat", "heartbeat", "response"]
-    assert said[2].pair == said[1].pair != ""
-    assert said[3].pair == said[0].pair != ""
-    assert said[3].latency_us is not None
+            messages.extend(conversations.feed([piece]))
+    messages.extend(conversations.close())
+    assert [item.record.kind for item in messages] == ["request", "heartbeat", "heartbeat", "response"]
+    assert messages[2].pair == messages[1].pair != ""
+    assert messages[3].pair == messages[0].pair != ""
+    assert messages[3].latency_us is not None
 
 
 # --- as a user does it ----------------------------------------------------------------------------------
@@ -504,14 +479,14 @@ def test_a_pasted_frame_decodes_on_the_command_line() -> None:
 def public(shared: Path) -> list[tuple[str, bytes]]:
     positive = shared / "captures/positive"
     manifest = json.loads((positive / "manifest.json").read_text())
-    found = [
+    payloads = [
         (entry["file"], (positive / entry["file"]).read_bytes())
         for entry in manifest
         if entry["label"] == "dubbo" and entry["file"].endswith(".bin") and "_eth" not in entry["file"]
     ]
     for folder, pattern in (("vectors/fixtures/captures", "dubbo_*.bin"), ("cases", "*dubbo*.bin")):
-        found.extend((path.name, path.read_bytes()) for path in sorted((shared / folder).glob(pattern)))
-    return [(name, data) for name, data in found if data.startswith(b"\xda\xbb")]
+        payloads.extend((path.name, path.read_bytes()) for path in sorted((shared / folder).glob(pattern)))
+    return [(name, data) for name, data in payloads if data.startswith(b"\xda\xbb")]
 
 
 def test_public_payloads(shared: Path) -> None:
@@ -530,19 +505,19 @@ def test_public_payloads(shared: Path) -> None:
             assert record.damaged is ("bad_type" in name), name
 
 
-def test_what_public_payloads_say(shared: Path) -> None:
-    found = dict(public(shared))
-    assert one(found["dubbo_hessian2.frame1.bin"], "dubbo").summary == (
+def test_the_messages_of_public_payloads(shared: Path) -> None:
+    payloads = dict(public(shared))
+    assert one(payloads["dubbo_hessian2.frame1.bin"], "dubbo").summary == (
         "dubbo req #22872 my.demo.service.UserService.login(String, String)"
     )
-    said = body(found["dubbofinder-java.bin"])
-    assert (said["path"], said["method"], said["parameter_types"]) == ("$", "$", "")
-    assert said["attachments"]["timeout"] == 1000
-    said = body(found["dubbo_response_page39.bin"])
-    assert said["value"]["$list"] == [{"$long": 194133}, {"$long": 199284}]
-    partial: Any = one(found["dubbo_go_issue163_truncated.bin"], "dubbo").to_json()
+    parsed = body(payloads["dubbofinder-java.bin"])
+    assert (parsed["path"], parsed["method"], parsed["parameter_types"]) == ("$", "$", "")
+    assert parsed["attachments"]["timeout"] == 1000
+    parsed = body(payloads["dubbo_response_page39.bin"])
+    assert parsed["value"]["$list"] == [{"$long": 194133}, {"$long": 199284}]
+    partial: Any = one(payloads["dubbo_go_issue163_truncated.bin"], "dubbo").to_json()
     assert partial["partial"]["body"]["method"] == "stopNotifyJob"
-    partial = one(found["dubbo_go_issue367_truncated.bin"], "dubbo").to_json()
+    partial = one(payloads["dubbo_go_issue367_truncated.bin"], "dubbo").to_json()
     assert partial["partial"]["body"]["parameter_types"] == "Lorg/apache/dubbo/common/URL;"
 
 
@@ -561,11 +536,11 @@ def test_public_captures(shared: Path) -> None:
     for name, count in (("dubbo-eys.pcap", 1), ("dubbo_hessian2.pcap", 2)):
         reader = codecs.captures.Reader()
         conversations = Conversations()
-        said = []
+        messages = []
         for piece in fed(reader, (shared / "captures/positive" / name).read_bytes()) + reader.close():
-            said.extend(conversations.feed([piece]))
-        said.extend(conversations.close())
-        assert len(said) >= 1
-        assert [one.record.protocol for one in said] == ["dubbo"] * len(said)
-        assert all(not one.record.damaged for one in said)
-        assert len(said) <= count
+            messages.extend(conversations.feed([piece]))
+        messages.extend(conversations.close())
+        assert len(messages) >= 1
+        assert [item.record.protocol for item in messages] == ["dubbo"] * len(messages)
+        assert all(not item.record.damaged for item in messages)
+        assert len(messages) <= count
