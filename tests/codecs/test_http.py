@@ -395,7 +395,7 @@ def test_what_is_not_http(data: bytes) -> None:
     assert codecs.detect(data).protocol != "http"
 
 
-# --- h11 agrees ----------------------------------------------------------------------------------------
+# --- h11 agrees ------------------------------------------------------------------------------------------
 
 TOKEN = st.text("abcDEF-123", min_size=1, max_size=8)
 VALUE = st.text("abc /;=,.", max_size=12).map(str.strip)
