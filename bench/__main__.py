@@ -17,6 +17,7 @@ import os
 import platform
 import sys
 import tempfile
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -50,7 +51,12 @@ def main(arguments: list[str] | None = None) -> int:
         folder = Path(name)
         settings = Settings.quick(peers, folder) if options.quick else Settings(peers, folder)
         if options.against:
+            # many short turns rather than a few long ones: their median bears a busy machine
+            pairs = options.pairs or (settings.pairs if options.quick else against.PAIRS)
+            settings = replace(settings, pairs=pairs, messages=settings.messages // 4, warm_up=0.5)
             return against.report(rows, options.against, settings, options.json)
+        if options.pairs:
+            settings = replace(settings, pairs=options.pairs)
         about = circumstances(peers, options.quick)
         for row in rows:
             print(f"{row.name} …", end="", file=sys.stderr, flush=True)
@@ -77,6 +83,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there too")
     parser.add_argument("--list", action="store_true", help="name the rows")
     parser.add_argument("--against", type=Path, metavar="PYTHON", help="a Python with another wirelens")
+    parser.add_argument("--pairs", type=int, metavar="N", help="how many turns of both")
     parser.add_argument("--setup", action="store_true", help="install the others")
     parser.add_argument("--peers", type=Path, default=usual_folder(), help="where the others are")
     parser.add_argument("--folder", type=Path, help="for files that are made, some GB with --long")

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from bench.rows import Row, Settings
 
 ENOUGH = 0.97  # of the other's speed; below this a row has become slower
-ROUNDS = 3  # processes of each side
+PAIRS = 45
+ROUNDS = 5  # processes of each side
 
 Turn = Callable[[], float]
 
@@ -124,6 +125,8 @@ def compare(row: Row, here: Installed, there: Installed, settings: Settings) -> 
     found = Pairs([], [])
     for number in range(ROUNDS):
         count = (settings.pairs + number) // ROUNDS
+        if not count:
+            continue
         with row.own(here, settings) as ours, row.own(there, settings) as theirs:
             pairs = alternate(ours, theirs, count)
         found = Pairs(found.ours + pairs.ours, found.theirs + pairs.theirs)
@@ -137,7 +140,6 @@ def report(rows: list[Row], python: Path, settings: Settings, target: Path | Non
         Installed(Path(sys.executable), os.environ.get("PYTHONPATH", "")),
         Installed(python.absolute()),
     )
-    settings = replace(settings, pairs=max(settings.pairs, ROUNDS))
     try:
         about = {"here": here.describe(), "there": there.describe()}
     except ContenderError as error:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 Command = Sequence[str | Path]
-TURN = 0.2  # seconds of the processor that a turn takes at least, where passes are counted
+TURN = 0.05  # seconds of the processor that a turn takes about, where passes are counted
 
 
 class ContenderError(RuntimeError):
