@@ -90,6 +90,24 @@ def test_a_compiled_environment_stays_compiled(dev: ModuleType, monkeypatch: pyt
     assert steps(dev, "demo") == ["uncompiled"]
 
 
+def test_a_wheel_is_compiled_and_put_in_dist(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def must(command: list[object], env: dict[str, str] | None = None) -> None:
+        if "wheel" in command:
+            assert env == {"WIRELENS_PURE": "0"}
+            Path(str(command[command.index("--wheel-dir") + 1]), "wirelens-1.whl").write_text("built")
+
+    monkeypatch.setattr(dev, "must", must)
+    monkeypatch.setattr(dev, "ROOT", tmp_path)
+    monkeypatch.setattr(dev, "ensure", lambda *extras, form: None)
+    assert dev.main(["wheel"]) == 0
+    assert (tmp_path / "dist" / "wirelens-1.whl").read_text() == "built"
+    assert capsys.readouterr().out == f"{tmp_path / 'dist' / 'wirelens-1.whl'}\n"
+    dev.__dict__["can_compile"] = False
+    assert dev.main(["wheel"]) == 1
+
+
 def test_without_a_compiler(dev: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     dev.__dict__["can_compile"] = False
     assert steps(dev, "test") == ["venv", "packages", "either"]

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import venv
 import zipfile
 from email.parser import HeaderParser
 from importlib import import_module, metadata
@@ -114,6 +115,112 @@ def test_code_that_mypyc_refuses_installs_the_plain_form(tmp_path: Path) -> None
     wheel = build(project, WIRELENS_PURE="")
     assert wheel.name.endswith("-py3-none-any.whl")
     assert import_from(wheel, tmp_path / "site").endswith("tape.py")
+
+
+@pytest.fixture(scope="module")
+def compiled_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A compiled wheel; of `dev.py test` the one that it tests, from its WIRELENS_BUILD_CACHE."""
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    return build(copy_of_project(tmp_path_factory.mktemp("project")), WIRELENS_PURE="0")
+
+
+@pytest.mark.once
+@pytest.mark.slow
+@pytest.mark.xdist_group("wheel")
+def test_a_compiled_wheel_needs_no_compiler(compiled_wheel: Path, tmp_path: Path) -> None:
+    assert not compiled_wheel.name.endswith("-none-any.whl")
+    venv.create(tmp_path / "venv", with_pip=False)
+    python = tmp_path / "venv" / "bin" / "python"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    env = {**os.environ, "PATH": str(empty)}  # no cc, nor anything else
+    for name in ("PYTHONPATH", "CC", "WIRELENS_PURE"):
+        env.pop(name, None)
+
+    def run(*command: str | Path) -> str:
+        done = subprocess.run(
+            [str(part) for part in command],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", compiled_wheel)
+    wirelens = python.with_name("wirelens")
+    assert ", compiled (" in run(wirelens, "--version")
+    assert "com.example" in run(wirelens, "decode", ROOT / "examples" / "dubbo-order.xxd")
+    where = run(python, "-c", "import wirelens.codecs.tape as tape; print(tape.__file__)").strip()
+    assert Path(where).is_relative_to(tmp_path / "venv")
+    assert where.endswith(tuple(EXTENSION_SUFFIXES))
+
+
+# Two modules are compiled, then once more where the C compiler must not run.
+TWICE = """
+import sys
+from pathlib import Path
+import setup
+setup.compiled_sources = lambda: [Path("codecs/scan.py"), Path("codecs/tape.py")]
+if sys.argv[2:]:
+    def compile_c(*_): sys.exit("compiles")
+    setup.compile_c = compile_c
+print(setup.compile_modules(Path(sys.argv[1]).resolve()))
+"""
+
+
+@pytest.mark.once
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_what_was_compiled_is_not_compiled_again(tmp_path: Path) -> None:
+    for needed in ("setuptools", "mypyc"):
+        pytest.importorskip(needed)
+    project = copy_of_project(tmp_path / "project")
+    env = {**os.environ, "WIRELENS_BUILD_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(project)}
+
+    def compile_two(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", TWICE, *arguments]
+        return subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
+
+    first = compile_two(str(tmp_path / "first"))
+    assert first.returncode == 0, first.stdout + first.stderr
+    (project / "cli" / "main.py").write_text((project / "cli" / "main.py").read_text() + "# changed\n")
+    again = compile_two(str(tmp_path / "again"), "without compiling")
+    assert again.returncode == 0, again.stdout + again.stderr
+    made = {path.name for path in (tmp_path / "first" / "lib").rglob("*.so")}
+    assert made
+    assert {path.name for path in (tmp_path / "again" / "lib").rglob("*.so")} == made
+    scan = project / "codecs" / "scan.py"
+    scan.write_text(scan.read_text() + "\n\ndef newcomer(value: int) -> int:\n    return value + 1\n")
+    assert "compiles" in compile_two(str(tmp_path / "changed"), "without compiling").stderr
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("platform", "systems", "processors"),
+    [
+        ("linux", ("manylinux", "musllinux"), ("x86_64", "aarch64")),
+        ("macos", ("macosx",), ("x86_64", "arm64")),
+    ],
+)
+def test_the_wheels_that_are_published(
+    platform: str, systems: tuple[str, ...], processors: tuple[str, ...]
+) -> None:
+    command = [sys.executable, "-m", "cibuildwheel", "--print-build-identifiers", "--platform", platform]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("CIBW_")}
+    done = subprocess.run(
+        [*command, str(ROOT)], env=env, cwd=ROOT.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {
+        f"cp3{minor}-{system}_{processor}"
+        for minor in (11, 12, 13, 14)
+        for system in systems
+        for processor in processors
+    }
 
 
 def test_version_says_what_is_there(tmp_path: Path) -> None:
