@@ -13,9 +13,9 @@ from typing import Any
 
 import inprocess
 import pytest
+from comparing import ROOT, converted, decoded
 from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
-from saying import ROOT, decoded, tabled
 
 from wirelens.cli.bulk.command import _cause
 from wirelens.cli.version import install_command
@@ -212,5 +212,5 @@ def test_a_capture_gives_what_decode_says_of_it(tmp_path: Path, name: str) -> No
     else:
         shutil.copy(ROOT / "examples" / "captures" / name, path)
     inprocess.run([path], tmp_path / "out")
-    assert tabled(tmp_path / "out") == decoded([path])
+    assert converted(tmp_path / "out") == decoded([path])
     assert len(table(tmp_path / "out", "messages")) > 50

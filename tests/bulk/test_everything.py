@@ -7,10 +7,10 @@ from pathlib import Path
 
 import inprocess
 import pytest
+from comparing import ROOT, converted, decoded, merged
 from feeding import fed
 from inprocess import sums_agree, table
 from made import capture, frames, messages, rotated
-from saying import ROOT, decoded, merged, tabled
 
 from wirelens.codecs.captures import READABLE, PacketReader
 
@@ -86,7 +86,7 @@ def test_in_one_command(folders: list[Path], files: tuple[list[Path], list[Path]
     whole, places = merged(captures)
     (tmp_path / "merged.pcapng").write_bytes(whole)
     expected = [*decoded([tmp_path / "merged.pcapng"], places), *decoded(others)]
-    assert tabled(out) == sorted(expected, key=lambda saying: json.dumps(saying, sort_keys=True))
+    assert converted(out) == sorted(expected, key=lambda result: json.dumps(result, sort_keys=True))
     assert len(table(out, "messages")) > 1500
     # many of the quirks are of one and the same conversation
     assert report["repeated_files"] > 20
@@ -98,7 +98,7 @@ def test_each_for_itself(folders: list[Path], files: tuple[list[Path], list[Path
     inprocess.run(folders, out, separate=True)
     sums_agree(out)
     captures, others = files
-    assert tabled(out) == decoded([*captures, *others])
+    assert converted(out) == decoded([*captures, *others])
     failed = {Path(row["file"]).name: row for row in table(out, "quarantine")}
     assert failed["editcap_netmon2.cap"]["error_text"].startswith("a capture of Microsoft Network Monitor")
     assert failed["tshark_fields_payload.txt"]["error_text"].startswith("line 2, column 1: ")

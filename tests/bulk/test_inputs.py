@@ -5,10 +5,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import comparing
 import inprocess
 import pytest
 from inprocess import contents, sums_agree, table
-from made import capture, frames, rotated
+from made import capture, frames, messages, rotated
 
 from wirelens.cli.bulk import files
 
@@ -134,3 +135,32 @@ def test_hidden_files_are_left_out(tmp_path: Path) -> None:
     found = files.find(str(tmp_path / "in"))
     assert [os.path.relpath(each.name, tmp_path / "in") for each in found] == ["a", "sub/b"]
     assert files.find(str(tmp_path / "in" / ".hidden"))[0].size == 1
+
+
+def damaged_gzip(data: bytes) -> dict[str, bytes]:
+    """gzip of `data`, damaged in several ways."""
+    packed = gzip.compress(data, mtime=0)
+    middle = len(packed) // 2
+    return {
+        "checksum": packed[:-8] + b"\0\0\0\0" + packed[-4:],
+        "short": packed[:middle],
+        "flipped": packed[:middle] + bytes([packed[middle] ^ 0xFF]) + packed[middle + 1 :],
+        "followed": packed + b"not gzip",
+    }
+
+
+@pytest.mark.parametrize("damage", damaged_gzip(b"").keys())
+def test_decode_and_bulk_agree_on_damaged_gzip(tmp_path: Path, damage: str) -> None:
+    """Both get everything that still unpacks, from a capture and from a payload."""
+    payload = b"".join(data for data in messages("mevent.jsonl") if 0 < len(data) < 3000)
+    for name, data in (("a.pcap.gz", capture(frames(57, 8))), ("b.bin.gz", payload)):
+        path, out = tmp_path / name, tmp_path / f"{name}-out"
+        path.write_bytes(damaged_gzip(data)[damage])
+        inprocess.run([path], out)
+        found = comparing.converted(out)
+        assert found == comparing.decoded([path])
+        assert found
+        sums_agree(out)
+        (row,) = table(out, "_ledger")
+        assert row["compressed"]
+        assert row["notes"]

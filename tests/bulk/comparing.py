@@ -1,4 +1,4 @@
-"""What `wirelens decode` says and what the tables of a bulk run say, in one shape, so that they compare."""
+"""The messages of `wirelens decode` and those in the tables of a bulk run, in one form, to be compared."""
 
 import heapq
 import json
@@ -18,18 +18,18 @@ from wirelens.codecs.captures import CHUNK, Packet, PacketReader
 ROOT = Path(__file__).resolve().parent.parent.parent
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-Saying = dict[str, Any]
-"""A message, or what did not decode."""
+Result = dict[str, Any]
+"""A message, or bytes that did not decode."""
 Place = tuple[str, int]
 """A file and the number of a packet in it."""
 
 
-def decoded(paths: Iterable[Path], places: dict[int, Place] | None = None) -> list[Saying]:
-    """What `decode` says of files, each for itself; `places` tells where packets of a merged capture were."""
+def decoded(paths: Iterable[Path], places: dict[int, Place] | None = None) -> list[Result]:
+    """What `decode` gives for files, each by itself; `places`: where the packets of a merged capture were."""
     command = [sys.executable, "-m", "wirelens.cli.main", "decode", "--format", "jsonl"]
     done = subprocess.run([*command, *map(str, paths)], capture_output=True, text=True, check=False, cwd=ROOT)
     assert "Traceback" not in done.stderr, done.stderr
-    found: list[Saying] = []
+    found: list[Result] = []
     several = sum(1 for _ in paths) > 1
     for line in done.stdout.splitlines():
         record = json.loads(line)
@@ -43,7 +43,7 @@ def decoded(paths: Iterable[Path], places: dict[int, Place] | None = None) -> li
             if places is not None:
                 file, packet = places[packet]
         moment = source.get("time")
-        saying = {
+        result = {
             "file": file,
             "flow": source.get("flow"),
             "time": None if moment is None else _microseconds(moment),
@@ -54,22 +54,22 @@ def decoded(paths: Iterable[Path], places: dict[int, Place] | None = None) -> li
             **{key: record[key] for key in ("protocol", "offset", "length", "message")},
         }
         if record["message"] is None:
-            saying |= {"error": record["error"], "raw": record["bytes"], "partial": record.get("partial")}
-        found.append(saying)
-    return _settled(found)
+            result |= {"error": record["error"], "raw": record["bytes"], "partial": record.get("partial")}
+        found.append(result)
+    return _sorted(found)
 
 
-def tabled(out: Path) -> list[Saying]:
-    """What the tables in a folder say."""
+def converted(out: Path) -> list[Result]:
+    """What the tables in a folder hold."""
     found = [_message(row) for row in table(out, "messages")]
     failed = table(out, "quarantine")
-    # Files that are not read at all, and what is wrong with files, `decode` says on stderr.
+    # Files that are not read, and what is wrong with files, `decode` reports on stderr.
     failed = [row for row in failed if row["length"] is not None and row["protocol"] != "unknown"]
     found += map(_failure, failed)
-    return _settled(found)
+    return _sorted(found)
 
 
-def _source(row: dict[str, Any]) -> Saying:
+def _source(row: dict[str, Any]) -> Result:
     flow = None
     if row["transport"] is not None:
         source, destination = (
@@ -83,7 +83,7 @@ def _source(row: dict[str, Any]) -> Saying:
     return {"flow": flow, **{key: row[key] for key in same}}
 
 
-def _message(row: dict[str, Any]) -> Saying:
+def _message(row: dict[str, Any]) -> Result:
     latency = None if row["latency_us"] is None else row["latency_us"] / 1_000_000
     return {
         **_source(row),
@@ -93,7 +93,7 @@ def _message(row: dict[str, Any]) -> Saying:
     }
 
 
-def _failure(row: dict[str, Any]) -> Saying:
+def _failure(row: dict[str, Any]) -> Result:
     error = {"code": row["error_code"], "offset": row["error_offset"], "text": row["error_text"]}
     return {
         **_source(row),
@@ -106,16 +106,16 @@ def _failure(row: dict[str, Any]) -> Saying:
     }
 
 
-def _settled(found: list[Saying]) -> list[Saying]:
-    """In order, and pairs named by who is in them."""
+def _sorted(found: list[Result]) -> list[Result]:
+    """In order, and with pairs named by their messages."""
     pairs: dict[Any, list[tuple[str, int]]] = {}
-    for saying in found:
-        if saying["pair"] is not None:
-            pairs.setdefault(saying["pair"], []).append((saying["flow"], saying["offset"]))
-    for saying in found:
-        if saying["pair"] is not None:
-            saying["pair"] = sorted(pairs[saying["pair"]])
-    return sorted(found, key=lambda saying: json.dumps(saying, sort_keys=True))
+    for result in found:
+        if result["pair"] is not None:
+            pairs.setdefault(result["pair"], []).append((result["flow"], result["offset"]))
+    for result in found:
+        if result["pair"] is not None:
+            result["pair"] = sorted(pairs[result["pair"]])
+    return sorted(found, key=lambda result: json.dumps(result, sort_keys=True))
 
 
 def _microseconds(text: str) -> int:
@@ -125,7 +125,7 @@ def _microseconds(text: str) -> int:
 def merged(captures: Iterable[Path]) -> tuple[bytes, dict[int, Place]]:
     """All packets of some captures in one, in the order of their times; and where each of them was.
 
-    In a capture whose clock goes back the latest time counts. Captures that begin together go by name.
+    In a capture whose clock goes back the latest time counts. Ties are sorted by name.
     """
     of = [(path, packets) for path in captures if (packets := _packets(path))]
     of.sort(key=lambda each: (each[1][0].time_us, str(each[0])))
