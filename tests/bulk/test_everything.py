@@ -66,8 +66,8 @@ def bytes_of(paths: list[Path], name: str) -> bytes:
 @pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_in_one_command(folders: list[Path], files: tuple[list[Path], list[Path]], tmp_path: Path) -> None:
-    out, said = tmp_path / "out", tmp_path / "report.json"
-    words = ["bulk", "--master", "local[2]", "--report", str(said), *map(str, folders), str(out)]
+    out, report_file = tmp_path / "out", tmp_path / "report.json"
+    words = ["bulk", "--master", "local[2]", "--report", str(report_file), *map(str, folders), str(out)]
     done = subprocess.run(
         [sys.executable, "-m", "wirelens.cli.main", *words],
         capture_output=True,
@@ -78,7 +78,7 @@ def test_in_one_command(folders: list[Path], files: tuple[list[Path], list[Path]
     assert done.returncode == 1, done.stderr  # some do not decode
     sums_agree(out)
     captures, others = files
-    report = json.loads(said.read_text())
+    report = json.loads(report_file.read_text())
     ledger = table(out, "_ledger")
     assert report["files"] == len(ledger) == len(captures) + len(others)
     for name in ("read", "overhead", "payload", "decoded", "quarantined", "unrecognised", "retransmitted"):

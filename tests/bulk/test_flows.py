@@ -44,24 +44,24 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_table_holds_what_decoding_the_capture_gives(merged: Path, mixed: list[bytes]) -> None:
     reader, conversations = Reader(), Conversations()
-    said = [
-        one
+    messages = [
+        message
         for piece in [*fed(reader, capture(mixed)), *reader.close()]
-        for one in conversations.feed([piece])
+        for message in conversations.feed([piece])
     ]
-    said += conversations.close()
-    decoded = [one for one in said if one.record.error is None]
+    messages += conversations.close()
+    decoded = [message for message in messages if message.record.error is None]
     rows = table(merged, "messages")
     assert len(rows) == len(decoded) > 100
     expected = sorted(
         (
-            one.flow.endpoint(one.direction),
-            one.record.offset,
-            one.time_us,
-            one.packets[-1],
-            one.record.summary,
+            message.flow.endpoint(message.direction),
+            message.record.offset,
+            message.time_us,
+            message.packets[-1],
+            message.record.summary,
         )
-        for one in decoded
+        for message in decoded
     )
     found = sorted(
         (
@@ -75,10 +75,14 @@ def test_the_table_holds_what_decoding_the_capture_gives(merged: Path, mixed: li
     )
     assert found == expected
     assert sum(row["latency_us"] is not None for row in rows) == sum(
-        one.latency_us is not None for one in said
+        message.latency_us is not None for message in messages
     )
     errors = [row for row in table(merged, "quarantine") if row["protocol"] != "unknown"]
-    failed = [one.record for one in said if one.record.error is not None and one.record.codec is not None]
+    failed = [
+        message.record
+        for message in messages
+        if message.record.error is not None and message.record.codec is not None
+    ]
     assert sorted(row["raw"] for row in errors) == sorted(record.raw for record in failed)
 
 
@@ -146,7 +150,7 @@ def test_runs_that_resume_are_as_one(
     assert [row for row in contents(tmp_path / "out") if "unknown-protocol" not in row] == known
 
 
-def test_a_file_that_grows_is_gone_on_with(mixed: list[bytes], merged: Path, tmp_path: Path) -> None:
+def test_a_file_that_grows_is_continued(mixed: list[bytes], merged: Path, tmp_path: Path) -> None:
     data = capture(mixed)
     path = tmp_path / "live.pcap"
     for size in (10, 40, len(data) // 3, len(data) // 3 + 5, len(data) * 2 // 3 + 9, len(data)):
@@ -160,7 +164,7 @@ def test_a_file_that_grows_is_gone_on_with(mixed: list[bytes], merged: Path, tmp
     assert [row["read"] for row in table(tmp_path / "out", "_ledger")] == [len(data)]
 
 
-def test_a_final_run_tells_what_was_cut(mixed: list[bytes], tmp_path: Path) -> None:
+def test_a_final_run_reports_what_was_cut(mixed: list[bytes], tmp_path: Path) -> None:
     path = tmp_path / "cut.pcap"
     path.write_bytes(capture(mixed)[:-20])
     report = run([path], tmp_path / "out", resume=True)
@@ -182,7 +186,7 @@ def test_nothing_new_is_nothing_to_do(mixed: list[bytes], tmp_path: Path) -> Non
     assert contents(tmp_path / "out") == before
 
 
-def test_renamed_and_replaced_files_are_told_apart(mixed: list[bytes], tmp_path: Path) -> None:
+def test_renamed_and_replaced_files_are_distinguished(mixed: list[bytes], tmp_path: Path) -> None:
     paths = rotated(mixed, 3, tmp_path / "in")
     run(paths[:2], tmp_path / "out", resume=True)
     paths[0].rename(paths[0].with_name("renamed.pcap"))

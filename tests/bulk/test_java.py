@@ -1,4 +1,4 @@
-"""Which Java is found, and what is said where none is."""
+"""Which Java is found, and what is reported if there is none."""
 
 import os
 import subprocess
@@ -11,11 +11,11 @@ from wirelens.cli.version import install_command
 
 
 def fake(folder: Path, version: str) -> Path:
-    """A java that says a version."""
+    """A java that reports a version."""
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True)
-    said = f"    java.home = {folder}\\n    java.version = {version}\\n"
-    program.write_text(f'#!/bin/sh\nprintf "{said}" >&2\n')
+    properties = f"    java.home = {folder}\\n    java.version = {version}\\n"
+    program.write_text(f'#!/bin/sh\nprintf "{properties}" >&2\n')
     program.chmod(0o755)
     return folder
 
@@ -42,7 +42,7 @@ def test_an_old_java_is_passed_over(tmp_path: Path, version: str, good: bool) ->
 
 
 @pytest.mark.usefixtures("no_wheel")
-def test_no_java_says_what_was_looked_at_and_what_to_install(tmp_path: Path) -> None:
+def test_without_java_the_error_lists_what_was_found_and_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(java.NoJavaError) as caught:
         java.find_java({"JAVA_HOME": str(fake(tmp_path / "old", "11")), "PATH": str(tmp_path)})
     text = str(caught.value)
@@ -64,8 +64,10 @@ def test_the_wrapper_leaves_one_argument_out(tmp_path: Path) -> None:
     assert tree == java.wrapped_home(home, environ)
     assert (tree / "lib" / "modules").read_text() == "x"
     words = ["-Xmx1g", java.DROPPED, "a b", "", "--add-modules=jdk.incubator.vectors", "$x"]
-    said = subprocess.run([tree / "bin" / "java", *words], capture_output=True, text=True, check=True).stdout
-    assert said.split("\n")[:-1] == [word for word in words if word != java.DROPPED]
+    printed = subprocess.run(
+        [tree / "bin" / "java", *words], capture_output=True, text=True, check=True
+    ).stdout
+    assert printed.split("\n")[:-1] == [word for word in words if word != java.DROPPED]
 
 
 def test_the_wheel_is_used_through_its_wrapper(tmp_path: Path) -> None:
@@ -97,11 +99,11 @@ def test_settings_are_key_and_value() -> None:
         list(session.parse_conf(["a"]))
 
 
-@pytest.mark.parametrize("where", ["said", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"])
+@pytest.mark.parametrize("where", ["option", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"])
 def test_a_collector_that_is_chosen_stays(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"):
         monkeypatch.delenv(name, raising=False)
     assert "GC" in session.java_options("-Xss2m")
-    if where != "said":
+    if where != "option":
         monkeypatch.setenv(where, "-XX:+UseZGC")
-    assert "GC" not in session.java_options("-XX:+UseZGC" if where == "said" else "")
+    assert "GC" not in session.java_options("-XX:+UseZGC" if where == "option" else "")

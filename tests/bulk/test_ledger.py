@@ -143,9 +143,7 @@ def test_tables_keep_their_form(sources: list[Path], tmp_path: Path, how: dict[s
     assert not (plain / "_runs").exists()
 
 
-def test_a_finished_folder_is_refused_unless_the_mode_says_otherwise(
-    sources: list[Path], tmp_path: Path
-) -> None:
+def test_a_finished_folder_is_refused_unless_the_mode_allows_it(sources: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(sources, out)
     once = contents(out)
@@ -245,7 +243,7 @@ def test_the_columns_carry_their_comments(sources: list[Path], tmp_path: Path) -
                 assert file.metadata.row_group(0).column(0).compression == "ZSTD"
 
 
-def test_json_lines_say_the_same(sources: list[Path], tmp_path: Path) -> None:
+def test_json_lines_hold_the_same(sources: list[Path], tmp_path: Path) -> None:
     run(sources, tmp_path / "out")
     run(sources, tmp_path / "lines", jsonl=True)
     for name in ("messages", "quarantine"):

@@ -45,7 +45,7 @@ def test_the_time_left_does_not_grow_while_tasks_are_at_work(monkeypatch: pytest
     assert {line.partition("B/s")[0] for line in lines} == {"68%  100.0 MB read, 100 messages, 1.7 M"}
 
 
-def test_nothing_is_said_where_nothing_is_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_progress_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     with Display(out, wanted=False) as display:
         display.step("Converting")

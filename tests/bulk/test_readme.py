@@ -1,4 +1,4 @@
-"""README.md's section about bulk says what is so."""
+"""README.md's section about bulk is true."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_spark(section: str, out: Path, spark: SparkSession, capsys: pytest.Capt
         if "spark" in block:
             code = block.replace("out/", f"{out}/").replace("examples/", f"{ROOT}/examples/")
             exec(code, {"spark": spark})
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     latencies = [row["latency_us"] for row in inprocess.table(out, "messages") if row["latency_us"]]
-    assert f"{max(latencies) / 1000}" in said
-    assert re.search(r"\| *mevent *\| *\d+\|", said)
+    assert f"{max(latencies) / 1000}" in printed
+    assert re.search(r"\| *mevent *\| *\d+\|", printed)

@@ -111,8 +111,8 @@ def test_the_data_source(spark: SparkSession, sources: Path, tmp_path: Path) -> 
     rows = spark.read.format("wirelens").load(str(tmp_path / "in"))
     found = [row.asDict() for row in rows.collect()]
     messages, quarantine = table(tmp_path / "out", "messages"), table(tmp_path / "out", "quarantine")
-    said = sorted(row["message"] for row in found if row["error_code"] is None)
-    assert said == sorted(row["message"] for row in messages)
+    found_messages = sorted(row["message"] for row in found if row["error_code"] is None)
+    assert found_messages == sorted(row["message"] for row in messages)
 
     def failures(rows: list[dict[str, Any]]) -> list[tuple[object, ...]]:
         names = ("file", "packet", "length", "protocol", "error_code", "error_offset", "error_text", "raw")
