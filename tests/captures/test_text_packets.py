@@ -320,6 +320,35 @@ def test_exports_of_tshark(form: str) -> None:
     assert pasted(text, "packets") == pasted(text)
 
 
+def test_pdml_is_xml() -> None:
+    text = exported("pdml", talk())
+    expected = pasted(text)
+    assert pasted(text + "$ ") == expected  # what follows the document
+    spaced = text.replace(' showname="x: &lt;" size="4"', " \n size = '4' showname = 'x: &#60;\x0c>'")
+    assert spaced != text
+    assert pasted(spaced) == expected
+    assert pasted(text.replace("<proto", "<!-- <packet> --><proto")) == expected
+    for size in (len(text) - 9, len(text) * 2 // 3, len(text) * 2 // 3 + 7):
+        with pytest.raises(PastedError) as caught:
+            pasted(text[:size])
+        assert caught.value.code == "pasted-cut"
+    with pytest.raises(PastedError) as caught:
+        pasted(text.replace("</proto>", "</protocol>", 1))
+    line = text[: text.index("</proto>")].count("\n") + 1
+    assert (caught.value.code, caught.value.line) == ("pasted-damaged", line)
+
+
+def test_pdml_declares_no_entities() -> None:
+    text = exported("pdml", talk())
+    doctype = '<!DOCTYPE pdml [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]>\n<pdml'
+    with pytest.raises(PastedError) as caught:
+        pasted(text.replace("<pdml", doctype, 1))
+    assert (caught.value.code, caught.value.line) == ("pasted-damaged", 2)
+    with pytest.raises(PastedError) as caught:
+        pasted(text.replace('show="', 'show="&a;', 1))
+    assert caught.value.code == "pasted-damaged"
+
+
 WAY = ["ip.src", "ip.dst", "tcp.srcport", "tcp.dstport", "tcp.payload"]
 
 

@@ -18,18 +18,11 @@ than one byte whose order nothing tells are refused.
 from collections.abc import Callable
 from typing import Final
 
+from wirelens.codecs.captures.pasting.arrays import read_array, read_inspected
 from wirelens.codecs.captures.pasting.column import read_block_and_text, read_text_column
+from wirelens.codecs.captures.pasting.escapes import read_bare_escapes
 from wirelens.codecs.captures.pasting.exports import read_export, refuse_listing
-from wirelens.codecs.captures.pasting.literals import (
-    read_array,
-    read_bare_escapes,
-    read_inspected,
-    read_json,
-    read_labelled,
-    read_shell,
-    read_strings,
-    read_yaml,
-)
+from wirelens.codecs.captures.pasting.labels import read_json, read_labelled, read_yaml
 from wirelens.codecs.captures.pasting.plain import (
     quick_hex,
     read_base32,
@@ -46,6 +39,7 @@ from wirelens.codecs.captures.pasting.plain import (
 from wirelens.codecs.captures.pasting.quick import BLOCK, quick
 from wirelens.codecs.captures.pasting.rows import PACKETS, iter_forms, read_rows
 from wirelens.codecs.captures.pasting.source import Pasted, PastedError, Source, source_of, text_of
+from wirelens.codecs.captures.pasting.strings import read_shell, read_strings
 
 __all__ = ["FORMS", "PACKETS", "Pasted", "PastedError", "pasted"]
 
@@ -123,7 +117,7 @@ _FORCED: Final[dict[str, _Reader]] = {
     "server": lambda source: read_rows(source, "server"),
     "text-column": lambda source: read_text_column(source) or read_block_and_text(source),
     "array": lambda source: read_array(source, forced=True),
-    "buffer": lambda source: read_inspected(source, forced=True),
+    "buffer": read_inspected,
     "escapes": lambda source: _escapes(source, ""),
     "escapes-octal": lambda source: _escapes(source, "octal"),
     "escapes-decimal": lambda source: _escapes(source, "decimal"),

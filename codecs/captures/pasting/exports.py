@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from json import JSONDecodeError, JSONDecoder
 from struct import Struct
 from typing import Final
+from xml.parsers.expat import ExpatError, ParserCreate, errors
 
 from wirelens.codecs.captures.pasting.packets import capture_of
 from wirelens.codecs.captures.pasting.rows import PACKETS
@@ -51,9 +52,10 @@ PUSH_ACK: Final = 0x18
 
 _START: Final = re.compile(r'\s*(?:\[\s*\{\s*"_index"\s*:|\{\s*"index"\s*:\s*\{|\{\s*"timestamp"\s*:)')
 _SPACE: Final = re.compile(r"[\s,]*")
-_PDML_FIELD: Final = re.compile(r'<field name="([\w.]+)"([^>]*)>')
-_SHOW: Final = re.compile(r' show="([^"]*)"')
-_VALUE: Final = re.compile(r' value="([0-9a-fA-F]*)"')
+_NO_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # no characters of XML
+_CUT_XML: Final = frozenset(
+    errors.codes[text] for text in (errors.XML_ERROR_NO_ELEMENTS, errors.XML_ERROR_UNCLOSED_TOKEN)
+)
 _NAME: Final = re.compile(r"_?[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)+|data")
 _HEX: Final = re.compile(r"(?:[0-9A-Fa-f]{2}:?)*")
 _DETAIL: Final = re.compile(r"Frame \d+: \d+ bytes on wire \(\d+ bits\), (\d+) bytes captured.*")
@@ -92,7 +94,7 @@ def read_export(source: Source) -> Pasted | None:
     if _START.match(text):
         return _capture(source, _json_packets(source))
     if text.startswith(("<?xml", "<pdml", "<!--")) and "<pdml" in text[:4096]:
-        return _capture(source, _pdml_packets(text))
+        return _capture(source, _pdml_packets(source))
     if text.startswith(("<?xml", "<psml")) and "<psml" in text[:4096]:
         raise _no_bytes(source, "PSML has no bytes of packets")
     if _DETAIL.fullmatch(source.lines[0]):
@@ -165,17 +167,47 @@ def _flat(value: object) -> Packet | None:
     return packet if layered else None
 
 
-def _pdml_packets(text: str) -> Iterator[Packet]:
-    for part in text.split("<packet>")[1:]:
-        packet: Packet = {}
-        for found in _PDML_FIELD.finditer(part):
-            known = _NAMES.get(found[1])
-            if known is None:
-                continue
-            shown = (_VALUE if known in _BYTES else _SHOW).search(found[2])
-            if shown is not None:
-                packet[known] = shown[1]
-        yield packet
+class _Pdml:
+    """Takes the wanted fields of packets from the elements of PDML, in whatever layer they are."""
+
+    def __init__(self) -> None:
+        self.packets: list[Packet] = []
+        self.ended = False
+
+    def start(self, element: str, attributes: dict[str, str]) -> None:
+        if element == "packet":
+            self.packets.append({})
+        elif element == "field" and self.packets:
+            name = _NAMES.get(attributes.get("name", ""))
+            value = None if name is None else attributes.get("value" if name in _BYTES else "show")
+            if name is not None and value is not None:
+                self.packets[-1][name] = value
+
+    def end(self, element: str) -> None:
+        self.ended = element == "pdml"
+
+    def refuse(self, *_: object) -> None:
+        """A document type: what it declares could expand without bounds, and TShark writes none."""
+        raise ExpatError("a document type is not part of PDML")
+
+
+def _pdml_packets(source: Source) -> Iterator[Packet]:
+    """The packets of a PDML document; raises PastedError if its XML is cut or damaged."""
+    document = _Pdml()
+    parser = ParserCreate("utf-8")
+    parser.StartElementHandler = document.start
+    parser.EndElementHandler = document.end
+    parser.StartDoctypeDeclHandler = document.refuse
+    data = _NO_XML.sub("\ufffd", source.text).encode()
+    try:
+        parser.Parse(data, True)
+    except ExpatError as error:
+        if not document.ended:  # what follows the document does not matter
+            if getattr(error, "code", 0) in _CUT_XML:
+                raise source.error("pasted-cut", len(source.text), "the PDML does not end") from None
+            place = len(data[: parser.CurrentByteIndex].decode(errors="ignore"))
+            raise source.error("pasted-damaged", place, f"the PDML is damaged: {error}") from None
+    return iter(document.packets)
 
 
 def _details(source: Source) -> Pasted | None:
