@@ -12,19 +12,14 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.codes import Note
 
+# The state of a reader at a record boundary: container, numbers, interfaces. Plain values, so it pickles.
 State = tuple[str, tuple[int, ...], tuple[tuple[int, ...], ...]]
-"""What a reader knows at a record boundary: container, numbers, interfaces. Plain values, so it pickles."""
 
-RECORD_LIMIT: Final = 1 << 20
-"""The most bytes one record may claim, unless the file's own snap length is larger."""
-SNAP_LIMIT: Final = 1 << 24
-"""A snap length beyond this is not believed."""
-NOTES_KEPT: Final = 1000
-"""So many notes are kept; further damage is only counted."""
-RESYNC_RECORDS: Final = 3
-"""So many records in a row have to fit before reading goes on behind damage."""
-RESYNC_SECONDS: Final = 86_400
-"""Records behind damage lie within this time of the last good one."""
+RECORD_LIMIT: Final = 1 << 20  # bytes of a record, unless the file's own snap length is larger
+SNAP_LIMIT: Final = 1 << 24  # a longer snap length is ignored
+NOTES_KEPT: Final = 1000  # at most this many notes are kept; further damage is only counted
+RESYNC_RECORDS: Final = 3  # records in a row that must fit before reading resumes after damage
+RESYNC_SECONDS: Final = 86_400  # records after damage are at most this far from the last good one
 
 MICROSECONDS: Final = 0xA1B2C3D4
 NANOSECONDS: Final = 0xA1B23C4D
@@ -46,7 +41,7 @@ FILE_HEADER: Final = 24
 BILLION: Final = 1_000_000_000
 MILLION: Final = 1_000_000
 
-# two lengths below 2^18, behind a time
+# two lengths below 2^18, after a time
 _LITTLE_LENGTHS: Final = re.compile(rb".{10}[\x00-\x03]\x00..[\x00-\x03]\x00", re.DOTALL)
 _BIG_LENGTHS: Final = re.compile(rb".{8}\x00[\x00-\x03]..\x00[\x00-\x03]", re.DOTALL)
 
@@ -55,21 +50,11 @@ _BIG_LENGTHS: Final = re.compile(rb".{8}\x00[\x00-\x03]..\x00[\x00-\x03]", re.DO
 class Packet:
     """One captured frame.
 
-    number: counts from 1 over the capture. time_us: microseconds since 1970 UTC (0 where the file has
-    none). link_type: the LINKTYPE_ number. interface: its index in the section, 0 in pcap. data: the bytes
-    captured. original_length: bytes the frame had on the wire, as the file claims. file_offset: bytes from
-    the start of the unpacked file to the record's header.
+    `number` counts from 1 over the capture. `time_us` is in microseconds since 1970 UTC (0 if the file has
+    none), `link_type` the LINKTYPE_ number, `interface` its index in the section (0 in pcap). `data` has the
+    bytes captured; `original_length` is the frame's length on the wire, as the file claims. `file_offset` is
+    that of the record's header in the unpacked file.
     """
-
-    __slots__ = (
-        "data",
-        "file_offset",
-        "interface",
-        "link_type",
-        "number",
-        "original_length",
-        "time_us",
-    )
 
     def __init__(
         self,
@@ -82,20 +67,20 @@ class Packet:
         file_offset: i64,
     ) -> None:
         self.number: i64 = number
-        self.time_us: i64 = time_us
-        self.link_type: i64 = link_type
-        self.interface: i64 = interface
-        self.data: bytes = data
-        self.original_length: i64 = original_length
-        self.file_offset: i64 = file_offset
+        self.time_us: Final = time_us
+        self.link_type: Final = link_type
+        self.interface: Final = interface
+        self.data: Final = data
+        self.original_length: Final = original_length
+        self.file_offset: Final = file_offset
 
 
 class RecordReader:
     """What the readers of one container share: whole records are taken from chunks of any size.
 
-    A subclass gives `_read`, which takes what it can from the start of `data`. Bytes wait joined only
-    when enough are there for a step, so that tiny chunks cost no quadratic copying. No more than one
-    record (three while searching behind damage) waits.
+    A subclass gives `_read`, which takes what it can from the start of `data`. Chunks are joined only when
+    they suffice for a step, so that tiny ones cost no quadratic copying. At most one record (three while
+    searching after damage) waits.
     """
 
     def __init__(self) -> None:
@@ -105,7 +90,7 @@ class RecordReader:
         self.number: i64 = 0
         self.position: i64 = 0
         self.searching: bool = False
-        self._damage: i64 = 0  # where the damage starts behind which a record is searched
+        self._damage: i64 = 0  # where the damage starts after which a record is searched
         self._data: bytes = b""
         self._parked: list[bytes] = []
         self._parked_size: i64 = 0
@@ -128,7 +113,7 @@ class RecordReader:
         self._advance(self._join(b""), packets, True)
         rest: i64 = len(self._data)
         if rest and not self.searching:
-            self.note("truncated", self.position, f"the last {rest} bytes are not a whole record")
+            self.note("truncated", self.position, f"incomplete record: the last {rest} bytes")
         self.position += rest
         self._data = b""
         return packets
@@ -143,13 +128,13 @@ class RecordReader:
             self.notes.append(Note(code, offset, text))
 
     def _lose(self, offset: i64, text: str) -> None:
-        """Say damage at an offset, behind which the next record has to be searched."""
+        """Note damage at an offset, after which the next record has to be searched."""
         self.searching = True
         self._damage = offset
         self.note("bad-length", offset, text)
 
     def _find(self, position: i64) -> i64:
-        """Say that the search has ended, at a position of the data; that position."""
+        """Note that the search has ended, at a position of the data; returns that position."""
         self.searching = False
         skipped = self.position + position - self._damage
         self.note("skipped-bytes", self._damage, f"{skipped} bytes skipped")
@@ -177,8 +162,8 @@ class RecordReader:
 class PcapReader(RecordReader):
     """Reads a pcap file, little- or big-endian, in micro- or nanoseconds, with any known record header.
 
-    Files put one behind the other are read on. A record header that cannot be true is a note, and
-    reading goes on where records provably follow one another again.
+    Concatenated files are read on. An invalid record header is a note, and reading resumes where records
+    provably follow one another again.
     """
 
     def __init__(self, state: State | None = None, position: int = 0) -> None:
@@ -269,17 +254,17 @@ class PcapReader(RecordReader):
             fraction = _word(data, position + 4, little)
             captured = _word(data, position + 8, little)
             original = _word(data, position + 12, little)
-            if _exchanged(minor, captured, original):
+            if _swapped(minor, captured, original):
                 captured, original = original, captured
             if first == magic and fraction & 0xFF in (2, 4) and fraction >> 16 in (2, 4):
                 # a version where the time's fraction should be: another file begins here
                 self._started = False
                 break
             if captured > limit or fraction >= BILLION:
-                self._lose(base + position, f"the record claims {captured} bytes and cannot be true")
+                self._lose(base + position, f"invalid record header: length {captured}")
                 break
             if captured == 0 and first == 0 and fraction == 0 and original == 0:
-                self._lose(base + position, "zeros where a record should be")
+                self._lose(base + position, "invalid record header: all zeros")
                 break
             end: i64 = position + header + captured
             if end > size:
@@ -306,7 +291,7 @@ class PcapReader(RecordReader):
         return position
 
     def _read_header(self, data: bytes, position: i64) -> i64:
-        """Position behind the file header, or the same where bytes are wanting."""
+        """The position after the file header; the same one if more bytes are needed."""
         if len(data) - position < FILE_HEADER:
             self._need = FILE_HEADER
             return position
@@ -372,7 +357,7 @@ class PcapReader(RecordReader):
         return True
 
     def _follow(self, data: bytes, position: i64, header: i64, count: i64) -> i64:
-        """1: count record headers follow one another, -1: one cannot be true, 0: too few bytes to say."""
+        """1: `count` record headers follow one another, -1: one is invalid, 0: too few bytes to tell."""
         seen: i64 = 0
         size: i64 = len(data)
         start: i64 = position
@@ -388,12 +373,12 @@ class PcapReader(RecordReader):
         return 0
 
     def _plausible(self, data: bytes, position: i64) -> i64:
-        """The captured length of the record at position, -1 if its header cannot be true."""
+        """The captured length of the record at position, -1 if its header is invalid."""
         little = self._little
         fraction = _word(data, position + 4, little)
         captured = _word(data, position + 8, little)
         original = _word(data, position + 12, little)
-        if _exchanged(self._minor, captured, original):
+        if _swapped(self._minor, captured, original):
             captured = original
         if captured > self._limit or fraction >= (BILLION if self._nanoseconds else MILLION):
             return -1
@@ -402,7 +387,7 @@ class PcapReader(RecordReader):
         return captured
 
     def _search(self, data: bytes, position: i64, final: bool) -> i64:
-        """Look for records behind damage: position of the first, or of where to look again."""
+        """Look for records after damage: the position of the first, or where to look again."""
         size: i64 = len(data)
         self._need = 16
         known = self._seconds >= 0
@@ -459,6 +444,6 @@ def _word(data: bytes, at: i64, little: bool) -> i64:
     return i64(read_i32_le(data, at) if little else read_i32_be(data, at)) & 0xFFFFFFFF
 
 
-def _exchanged(minor: i64, captured: i64, original: i64) -> bool:
+def _swapped(minor: i64, captured: i64, original: i64) -> bool:
     """Whether the two lengths of a record stand the other way round, as in versions before 2.4."""
     return minor < 4 and (minor < 3 or captured > original)

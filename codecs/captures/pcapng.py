@@ -8,10 +8,8 @@ from mypy_extensions import i64
 
 from wirelens.codecs.captures.pcap import MILLION, SNAP_LIMIT, Packet, RecordReader, State
 
-BLOCK_LIMIT: Final = 1 << 24
-"""The most bytes one block may claim."""
-INTERFACE_LIMIT: Final = 1 << 16
-"""The most interfaces of one section."""
+BLOCK_LIMIT: Final = 1 << 24  # bytes of a block
+INTERFACE_LIMIT: Final = 1 << 16  # interfaces of a section
 
 SECTION: Final = 0x0A0D0D0A  # section 4.1
 INTERFACE: Final = 1  # section 4.2
@@ -23,8 +21,7 @@ BYTE_ORDER: Final = 0x1A2B3C4D
 OPTION_TSRESOL: Final = 9
 OPTION_TSOFFSET: Final = 14
 
-TIME_MAXIMUM: Final = (1 << 62) - 1
-"""Later times become this one, so that differences of times fit in 64 bits."""
+TIME_MAXIMUM: Final = (1 << 62) - 1  # later times become this one, so that differences fit in 64 bits
 RESOLUTION_MAXIMUM: Final = 60
 
 _LITTLE: Final = Struct("<II")
@@ -92,23 +89,23 @@ class PcapngReader(RecordReader):
             unpack = _LITTLE.unpack_from if self._little else _BIG.unpack_from
             kind, length = unpack(data, position)
             if kind == SECTION:
-                # the byte order is known only from the word behind the length
+                # the byte order is known only from the word after the length
                 order = _LITTLE_WORD.unpack_from(data, position + 8)[0]
                 if order == BYTE_ORDER:
                     little = True
                 elif _BIG_WORD.unpack_from(data, position + 8)[0] == BYTE_ORDER:
                     little = False
                 else:
-                    self._lose(self.position + position, "the section has no byte order")
+                    self._lose(self.position + position, "invalid section header: no byte order")
                     continue
                 length = (_LITTLE_WORD if little else _BIG_WORD).unpack_from(data, position + 4)[0]
             else:
                 little = self._little
                 if not self._section:
-                    self._lose(self.position + position, "no section begins here")
+                    self._lose(self.position + position, "no section header")
                     continue
             if length < 12 or length > BLOCK_LIMIT or length % 4:
-                self._lose(self.position + position, f"the block claims {length} bytes and cannot be true")
+                self._lose(self.position + position, f"invalid block header: length {length}")
                 continue
             if position + length > size:
                 self._need = length
@@ -175,7 +172,7 @@ class PcapngReader(RecordReader):
                 self.note(
                     "unknown-interface",
                     self.position + position,
-                    f"interface {interface} is described nowhere",
+                    f"no description of interface {interface}",
                 )
             return
         if captured > end - start:
@@ -231,7 +228,7 @@ class PcapngReader(RecordReader):
         self.note("bad-length", self.position + position, "the block is too short for its type")
 
     def _search(self, data: bytes, position: i64, final: bool) -> i64:
-        """Look for a whole block behind damage: its position, or where to look again."""
+        """Look for a whole block after damage: its position, or where to look again."""
         size: i64 = len(data)
         self._need = 12
         if self.position + position == self._damage:

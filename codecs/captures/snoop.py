@@ -20,13 +20,11 @@ MAGIC: Final = b"snoop\0\0\0"
 FILE_HEADER: Final = 16
 RECORD_HEADER: Final = 24
 
-LINK_TYPES: Final[dict[int, int]] = {0: 1, 2: 6, 4: 1, 8: 10, 26: 101}
-"""snoop's datalink numbers that have a LINKTYPE_ number."""
+LINK_TYPES: Final[dict[int, int]] = {0: 1, 2: 6, 4: 1, 8: 10, 26: 101}  # datalink number to LINKTYPE_
 
 _HEADER: Final = Struct(">II")
 _RECORD: Final = Struct(">IIIIII")
-PADDING: Final = 64
-"""A record behind damage has fewer bytes after its packet; 3 bring it to a multiple of 4."""
+PADDING: Final = 64  # a record after damage has fewer bytes after its packet; 3 align it to 4 bytes
 
 # three lengths, none above RECORD_LIMIT, and a part of a second below a million
 _RECORD_START: Final = re.compile(
@@ -35,9 +33,9 @@ _RECORD_START: Final = re.compile(
 
 
 class SnoopReader(RecordReader):
-    """Reads a snoop file. Its records carry their own length; one that cannot be true is a note.
+    """Reads a snoop file. Its records have a length of their own; an invalid one is a note.
 
-    Reading goes on where records provably follow one another again.
+    Reading resumes where records provably follow one another again.
     """
 
     def __init__(self, state: State | None = None, position: int = 0) -> None:
@@ -77,7 +75,7 @@ class SnoopReader(RecordReader):
                 return position
             original, captured, length, _, seconds, fraction = _RECORD.unpack_from(data, position)
             if length < RECORD_HEADER + captured or length > RECORD_LIMIT:
-                self._lose(self.position + position, f"the record claims {length} bytes and cannot be true")
+                self._lose(self.position + position, f"invalid record header: length {length}")
                 continue
             if position + length > size:
                 self._need = length
@@ -99,7 +97,7 @@ class SnoopReader(RecordReader):
             position += length
 
     def _search(self, data: bytes, position: i64, final: bool) -> i64:
-        """Look for records behind damage: position of the first, or of where to look again."""
+        """Look for records after damage: the position of the first, or where to look again."""
         size: i64 = len(data)
         self._need = RECORD_HEADER
         if self.position + position == self._damage:

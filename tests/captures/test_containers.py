@@ -144,7 +144,7 @@ def test_a_claimed_length_allocates_nothing_and_reading_goes_on(claim: int) -> N
 
 
 @pytest.mark.parametrize("size", [16, 4096, 100_000])
-def test_zeros_behind_the_records_are_no_packets(size: int) -> None:
+def test_zeros_after_the_records_are_not_packets(size: int) -> None:
     packets, reader = read(pcap(FRAMES) + bytes(size))
     assert len(packets) == len(FRAMES)
     assert codes(reader) == ["bad-length"]
@@ -164,7 +164,7 @@ def test_trailing_bytes_are_said() -> None:
     assert [tuple(note)[:2] for note in reader.notes] == [("truncated", len(pcap(FRAMES)))]
 
 
-def test_files_one_behind_the_other() -> None:
+def test_concatenated_files() -> None:
     packets, reader = read(pcap(FRAMES[:5]) + pcap(FRAMES[5:]))
     assert [p.data for p in packets] == FRAMES
     assert reader.notes == []
@@ -262,7 +262,7 @@ def test_extreme_times_do_not_overflow() -> None:
         struct.pack("<III", 6, 40, 1) + bytes(25) + struct.pack("<I", 41),
     ],
 )
-def test_pcapng_goes_on_behind_damage(damage: bytes) -> None:
+def test_pcapng_resumes_after_damage(damage: bytes) -> None:
     start = section() + interface() + enhanced(FRAMES[0]) + enhanced(FRAMES[1])
     data = start + damage + enhanced(FRAMES[2]) + enhanced(FRAMES[3]) + enhanced(FRAMES[4])
     packets, reader = read(data)
@@ -310,7 +310,7 @@ def test_snoop_with_a_bad_record(at: int, value: int, record: int) -> None:
         assert reader.notes[1].text == f"{24 + len(FRAMES[record]) + -len(FRAMES[record]) % 4} bytes skipped"
 
 
-def test_snoop_goes_on_behind_garbage_and_ends_in_it() -> None:
+def test_snoop_resumes_after_garbage_and_ends_in_it() -> None:
     whole = snoop()
     offset = read(whole)[0][3].file_offset
     for garbage in (b"\xff" * 100, b"\xff" * 7 + bytes(1000), bytes(range(255, 0, -1))):

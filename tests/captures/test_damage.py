@@ -63,7 +63,7 @@ HARD = [b"\xff\xff\xff\xff", b"\0\0\0\0", b"\x7f\xff\xff\xff", b"\0\0\0\x80", b"
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """A capture with some places behind its magic written over, left out, put in or repeated."""
+    """A capture with some places after its magic written over, left out, put in or repeated."""
     data = bytearray(draw(st.sampled_from(FILES)))
     for _ in range(draw(st.integers(1, 5))):
         at = draw(st.integers(4, max(len(data) - 1, 4)))
@@ -93,19 +93,19 @@ class Outcome:
 def outcome(data: bytes, chunk: int) -> Outcome:
     reader = Reader()
     conversations = Conversations()
-    said = []
+    messages = []
     present: dict[tuple[int, int], int] = defaultdict(int)
     for at in range(0, len(data), chunk):
         for piece in fed(reader, data[at : at + chunk]):
             present[piece.flow.number, piece.direction] += len(piece.data)
-            said += conversations.feed([piece])
+            messages += conversations.feed([piece])
     for piece in reader.close():
         present[piece.flow.number, piece.direction] += len(piece.data)
-        said += conversations.feed([piece])
-    said += conversations.close()
+        messages += conversations.feed([piece])
+    messages += conversations.close()
     rows = [
         (one.flow.number, one.direction, one.record.offset, one.record.length, one.record.summary)
-        for one in said
+        for one in messages
     ]
     return Outcome(sorted(rows), present, reader)
 
@@ -122,7 +122,7 @@ def test_every_byte_is_accounted_for(data: bytes) -> None:
     held: dict[tuple[int, int], int] = defaultdict(int)
     ends: dict[tuple[int, int], int] = defaultdict(int)
     for flow, direction, offset, length, _ in whole.records:
-        assert offset >= ends[flow, direction]  # records lie one behind the other
+        assert offset >= ends[flow, direction]  # records follow one another
         ends[flow, direction] = offset + length
         held[flow, direction] += length
     assert held == {way: size for way, size in whole.present.items() if size}

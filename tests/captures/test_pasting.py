@@ -973,7 +973,7 @@ def test_damage_in_long_texts_is_said() -> None:
         assert caught.value.code == "pasted-damaged"
 
 
-def told(text: str) -> tuple[str, bytes] | tuple[str, int, int, str]:
+def result_of(text: str) -> tuple[str, bytes] | tuple[str, int, int, str]:
     found = outcome(text)
     if isinstance(found, PastedError):
         return found.code, found.line, found.column, found.text
@@ -995,8 +995,8 @@ def test_long_texts_mean_the_same_read_quickly(name: str, kind: str, monkeypatch
         at = chooser.randrange(len(text))
         change = chooser.choice(["", "  ", "x", "9", ",", "\n", "*\n", "999"])
         texts.append(text[:at] + change + text[at + 1 :])
-    quickly = [told(each) for each in texts]
+    quickly = [result_of(each) for each in texts]
     module = sys.modules["wirelens.codecs.captures.pasting"]
     monkeypatch.setattr(module, "quick", lambda text, careful: None)
     for each, found in zip(texts, quickly, strict=True):
-        assert found == told(each)
+        assert found == result_of(each)

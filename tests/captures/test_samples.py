@@ -39,7 +39,7 @@ def run(data: bytes, size: int) -> tuple[Reader, dict[tuple[int, int], bytes], l
     return reader, streams, notes
 
 
-# Behind a record that cannot be true TShark stops; here reading goes on at the next record that fits.
+# TShark stops at an invalid record header; here reading resumes at the next record that fits.
 MORE_PACKETS = {"pcap_huge_caplen.pcap": 13}
 DAMAGED = {
     "pcap_trailing_garbage.pcap": ["truncated"],

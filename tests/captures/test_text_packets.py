@@ -221,10 +221,10 @@ SPOKEN = [bytes(range(100)), b"answer"]
 
 
 def fields_of(frame: bytes, index: int) -> dict[str, str]:
-    """What TShark 4 says of a frame of `talk`, as far as it is of use."""
+    """The fields that TShark 4 shows of a frame of `talk`, as far as they are used."""
     addresses, ports = frame[26:34], frame[34:38]
     payload = frame[54:]
-    said = {
+    fields = {
         "frame.time_epoch": f"{START}.{index:03}000000",
         "frame.protocols": "eth:ethertype:ip:tcp:data",
         "ip.src": ".".join(map(str, addresses[:4])),
@@ -238,13 +238,13 @@ def fields_of(frame: bytes, index: int) -> dict[str, str]:
         "tcp.flags": f"0x{frame[47]:04x}",
     }
     if payload:
-        said["tcp.payload"] = payload.hex(":")
-    return said
+        fields["tcp.payload"] = payload.hex(":")
+    return fields
 
 
-def layers_of(said: dict[str, str], flat: bool) -> dict[str, object]:
+def layers_of(fields: dict[str, str], flat: bool) -> dict[str, object]:
     layers: dict[str, dict[str, str]] = {}
-    for name, value in said.items():
+    for name, value in fields.items():
         layer = name.split(".")[0]
         key = f"{layer}_{name.replace('.', '_')}" if flat else name
         layers.setdefault(layer, {})[key] = value
@@ -253,20 +253,20 @@ def layers_of(said: dict[str, str], flat: bool) -> dict[str, object]:
 
 def exported(form: str, frames: list[bytes]) -> str:
     """A text as `tshark -T FORM` prints it; with -x where the form ends so."""
-    told = [fields_of(frame, index) for index, frame in enumerate(frames)]
+    listed = [fields_of(frame, index) for index, frame in enumerate(frames)]
     kind, _, raw = form.partition(" ")
     if kind == "json":
         packets = []
-        for said, frame in zip(told, frames, strict=True):
-            layers = layers_of(said, False)
+        for fields, frame in zip(listed, frames, strict=True):
+            layers = layers_of(fields, False)
             if raw:
                 layers = {"frame_raw": [frame.hex(), 0, len(frame), 0, 1], "frame": layers["frame"]}
             packets.append({"_index": "packets-2023-11-14", "_source": {"layers": layers}})
         return json.dumps(packets, indent=2)
     if kind == "ek":
         lines = []
-        for said, frame in zip(told, frames, strict=True):
-            layers = layers_of(said, True)
+        for fields, frame in zip(listed, frames, strict=True):
+            layers = layers_of(fields, True)
             if raw:
                 layers = {"frame_raw": frame.hex(), "frame": layers["frame"]}
             lines.append('{"index":{"_index":"packets-2023-11-14","_type":"doc"}}')
@@ -274,16 +274,16 @@ def exported(form: str, frames: list[bytes]) -> str:
         return "\n".join(lines) + "\n"
     if kind == "pdml":
         out = ['<?xml version="1.0" encoding="utf-8"?>\n<pdml version="0">\n']
-        for said in told:
+        for fields in listed:
             out.append('<packet>\n  <proto name="geninfo" pos="0" size="58">\n')
-            for name, value in said.items():
+            for name, value in fields.items():
                 octets = f' value="{value.replace(":", "")}"' if name == "tcp.payload" else ""
                 out.append(f'    <field name="{name}" showname="x: &lt;" size="4" show="{value}"{octets}/>\n')
             out.append("  </proto>\n</packet>\n")
         return "".join([*out, "</pdml>\n"])
     if kind == "fields":
-        names = [name for name in told[0] if name not in ("tcp.seq", "frame.protocols")] + ["tcp.payload"]
-        cells = [[said.get(name, "") for name in names] for said in told]
+        names = [name for name in listed[0] if name not in ("tcp.seq", "frame.protocols")] + ["tcp.payload"]
+        cells = [[fields.get(name, "") for name in names] for fields in listed]
         quote = '"' if raw == ";" else ""
         rows = [names, *[[quote + cell + quote for cell in row] for row in cells]]
         return "".join((raw or "\t").join(row) + "\n" for row in rows)
@@ -386,7 +386,7 @@ def test_what_tshark_here_exports(arguments: str, fields: list[str], tmp_path: P
 
 
 def test_datagrams_and_cut_payloads_of_exports() -> None:
-    said = {
+    fields = {
         "frame.protocols": "eth:ethertype:ipv6:udp:data",
         "ipv6.src": "2001:db8::1",
         "ipv6.dst": "2001:db8::2",
@@ -395,7 +395,7 @@ def test_datagrams_and_cut_payloads_of_exports() -> None:
         "udp.length": "13",
         "data.data": b"abc".hex(),
     }
-    text = json.dumps([{"_index": "x", "_source": {"layers": layers_of(said, False)}}])
+    text = json.dumps([{"_index": "x", "_source": {"layers": layers_of(fields, False)}}])
     (packet,) = read_packets([pasted(text).data])
     assert packet.original_length == 40 + 13
     (flow,) = flows([pasted(text).data])
@@ -403,7 +403,7 @@ def test_datagrams_and_cut_payloads_of_exports() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "said"),
+    ("text", "code", "message"),
     [
         ('[{"_index": "x", "_source": {"layers": {}}}]', "pasted-cut", "-x"),
         ('{"index":{}}\n{"timestamp":"1","layers":{"frame":{}}}\n', "pasted-cut", "-x"),
@@ -426,11 +426,11 @@ def test_datagrams_and_cut_payloads_of_exports() -> None:
         ("ab" * 300 + "\n" + "cd" * 40 + "\n" + "ef" * 20 + "\n", "pasted-several", "payload"),
     ],
 )
-def test_exports_without_bytes_or_damaged_are_refused(text: str, code: str, said: str) -> None:
+def test_exports_without_bytes_or_damaged_are_refused(text: str, code: str, message: str) -> None:
     with pytest.raises(PastedError) as caught:
         pasted(text)
     assert caught.value.code == code
-    assert said in caught.value.text
+    assert message in caught.value.text
 
 
 @pytest.mark.parametrize(
@@ -452,9 +452,9 @@ def test_exports_without_bytes_or_damaged_are_refused(text: str, code: str, said
 def test_odd_fields_of_exports(changes: dict[str, str]) -> None:
     """Packets that cannot be made are left out."""
     frames = talk()
-    told = [fields_of(frame, index) for index, frame in enumerate(frames)]
-    told[3] |= changes
-    text = json.dumps([{"_index": "x", "_source": {"layers": layers_of(said, False)}} for said in told])
+    listed = [fields_of(frame, index) for index, frame in enumerate(frames)]
+    listed[3] |= changes
+    text = json.dumps([{"_index": "x", "_source": {"layers": layers_of(fields, False)}} for fields in listed])
     (flow,) = flows([pasted(text).data])
     assert flow.directions[1].data == b"answer"
     assert flow.directions[0].data in (b"", bytes(range(100)))

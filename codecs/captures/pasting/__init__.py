@@ -1,8 +1,8 @@
-"""Whatever a person pastes becomes bytes, by recognising the form of the text.
+"""Pasted text to bytes, by recognising the form of the text.
 
-A text is a form only if the whole of it fits. Where a text plainly is a form but damaged, cut, or open
-to two readings with different bytes, `PastedError` says where; where none fits, the text itself is the
-bytes (`raw`). The readers are tried from the most telling form to the least:
+A text is of a form only if the whole of it fits. If it clearly is of a form but damaged, cut, or open to
+two readings with different bytes, `PastedError` gives the place; if none fits, the text itself is the bytes
+(`raw`). The readers are tried from the most specific form to the least:
 
 1. a dump in rows: its offsets, and its text column, prove the bytes;
 2. what a tool or language prints around bytes: buffers, shell commands, JSON, YAML, arrays, strings;
@@ -12,7 +12,7 @@ bytes (`raw`). The readers are tried from the most telling form to the least:
 Rules where two of them touch: an even number of hex digits is hex, never base64. Two-digit numbers
 without a letter, a leading zero or a colon between are refused, being hex as well as decimal. Base64
 without padding needs 12 letters of three classes (or 48) that do not look like words. Words of more
-than one byte whose order nothing tells are refused.
+than one byte in an unknown byte order are refused.
 """
 
 from collections.abc import Callable
@@ -43,10 +43,11 @@ from wirelens.codecs.captures.pasting.strings import read_shell, read_strings
 
 __all__ = ["FORMS", "PACKETS", "Pasted", "PastedError", "pasted"]
 
+# The forms that `form` in `pasted` may name, besides `auto`, each with one line of help
 FORMS: Final[dict[str, str]] = {
-    "raw": "no dump: the bytes themselves",
-    "hex": "bare hex digits, in one run, groups, lines or pairs; 0x or \\x once in front",
-    "hex-list": "0xda, 0xbb: every byte says that it is hex; also DAh and $DA",
+    "raw": "the bytes themselves",
+    "hex": "bare hex digits, in one run, groups, lines or pairs; 0x or \\x once at the start",
+    "hex-list": "0xda, 0xbb: every byte marked as hex; also DAh and $DA",
     "bits": "11011010 10111011: eight binary digits a byte",
     "octal": "332 273, or words of two bytes as od -An prints",
     "decimal": "218 187, or signed: -38 -69",
@@ -68,7 +69,6 @@ FORMS: Final[dict[str, str]] = {
     "quoted-printable": "=DA=BB: as in mail",
     "uuencode": "begin 644 NAME ... end",
 }
-"""Name of every form, with one line of help. Those of `form` in `pasted`, beside `auto`."""
 
 _Reader = Callable[[Source], Pasted | None]
 
@@ -141,7 +141,7 @@ def _raw(data: bytes | str) -> Pasted:
 
 
 def pasted(data: bytes | str, form: str = "auto") -> Pasted:
-    """The octets that a pasted text means.
+    """The octets that a pasted text stands for.
 
     `data` is the text, or its octets in UTF-8 or with a byte-order mark; `form` one of `FORMS`, or
     `auto` to recognise it. Raises PastedError if the text is damaged, cut or ambiguous, or not of the
@@ -188,7 +188,7 @@ def _forced(source: Source | None, form: str) -> Pasted:
 
 
 def _recognise(source: Source) -> Pasted | None:
-    """The one reading of a text; of fenced blocks only those that are no prose count."""
+    """The one reading of a text; of fenced blocks, prose does not count."""
     blocks = source.blocks()
     if not blocks:
         return _read(source)

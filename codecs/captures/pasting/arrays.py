@@ -56,12 +56,10 @@ def read_inspected(source: Source) -> Pasted | None:
     for word in words:
         if not re.fullmatch("[0-9A-Fa-f]{2}" if kind else "(?:[0-9A-Fa-f]{2})+", word):
             offset = re.search(rf"(?<!\S){re.escape(word)}(?!\S)", text[at:])
-            raise source.error(
-                "pasted-damaged", at + (offset.start() if offset else 0), "this is no byte in hex"
-            )
+            raise source.error("pasted-damaged", at + (offset.start() if offset else 0), "not a byte in hex")
     data = bytes.fromhex("".join(words))
     if match["length"] and int(match["length"]) != len(data):
-        raise source.error("pasted-damaged", at, f"{len(data)} bytes where the length says {match['length']}")
+        raise source.error("pasted-damaged", at, f"{len(data)} bytes, but the length is {match['length']}")
     return Pasted(data, "buffer")
 
 
@@ -127,7 +125,7 @@ def _finish_array(
             raise source.error(
                 "pasted-damaged",
                 claim.start(1) if claim is declared else start,
-                f"{len(data)} bytes in the array where its length says {claim[1]}",
+                f"{len(data)} bytes in the array, but its length is {claim[1]}",
             )
     return Pasted(data, "array")
 
@@ -137,7 +135,7 @@ def _blanks(match: re.Match[str]) -> str:
 
 
 def _head_ok(head: str, opener: str) -> bool:
-    """Whether what stands before an array is an assignment, a label, a type or a call."""
+    """Whether the text before an array is an assignment, a label, a type or a call."""
     if not head.strip():
         return True
     if len(head) > 400:
@@ -173,7 +171,7 @@ def _broken(
     cut = ELLIPSIS.match(tail)
     close = max(clean.rfind(mark) for mark in "]})>")
     if cut and count >= 2:
-        raise source.error("pasted-cut", end, "the array leaves bytes out here")
+        raise source.error("pasted-cut", end, "the array omits bytes here")
     if close > start and TAIL.fullmatch(clean[close:]) and clean[opened] in "[{<(":
         inner = source.sub(start, close)
         words = re.split(r"[\s,]+", inner.plain.strip())
@@ -186,7 +184,7 @@ def _broken(
         if good * 4 >= len(everything) * 3 or (close < start and good == len(everything)):
             if end >= len(clean.rstrip()):
                 raise source.error("pasted-cut", len(clean.rstrip()) - 1, "the array has no closing bracket")
-            raise source.error("pasted-damaged", end, "this is no number of the array")
+            raise source.error("pasted-damaged", end, "not a number of the array")
     return None
 
 
@@ -249,7 +247,7 @@ def _wide_words(source: Source, body: str, start: int, wide: list[str], count: i
         return result.data if result else None
     if count >= 4 and len(wide) * 4 <= count:
         at = body.find(wide[0])
-        raise source.error("pasted-damaged", start + at, "this number does not fit a byte")
+        raise source.error("pasted-damaged", start + at, "this number does not fit in a byte")
     return None
 
 
@@ -258,13 +256,13 @@ def _bytes_of(source: Source, values: list[int], body: str, start: int, sure: bo
     if (low >= 0 and high <= 255) or (low >= -128 and high <= 127):
         return bytes(values) if low >= 0 else bytes(value & 255 for value in values)
     wrong = [i for i, value in enumerate(values) if not (-128 <= value <= (127 if low < 0 else 255))]
-    # (byte) casts are blanked, so 0xDA beside -1 is legal where hex was written.
+    # (byte) casts are blanked, so 0xDA next to -1 is valid in hex.
     if low >= -128 and high <= 255 and re.search("0[xX]", body):
         return bytes(value & 255 for value in values)
     if sure or (len(values) >= 8 and len(wrong) * 4 <= len(values)):
         items = [match.start() for match in _ITEM.finditer(body)]
         raise source.error(
-            "pasted-damaged", start + items[wrong[0]], "this number does not fit a byte beside the others"
+            "pasted-damaged", start + items[wrong[0]], "this number does not fit in a byte like the others"
         )
     return None
 

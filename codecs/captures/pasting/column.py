@@ -109,7 +109,7 @@ def fits_loosely(text: str, data: bytes) -> bool:
 
 
 def read_text_column(source: Source, forced: bool = False) -> Pasted | None:
-    """Hex pairs without offsets, each line with its bytes as text behind them."""
+    """Hex pairs without offsets, each line followed by its bytes as text."""
     lines = [(index, line) for index, line in enumerate(source.plain.split("\n")) if line.strip()]
     if not lines or (len(lines) > 1 and not _PAIR.match(lines[0][1].strip())):
         return None
@@ -120,7 +120,7 @@ def read_text_column(source: Source, forced: bool = False) -> Pasted | None:
     )
     if result is None:
         if forced:
-            raise source.error("pasted-damaged", 0, "no hex pairs with the same bytes as text behind them")
+            raise source.error("pasted-damaged", 0, "no hex pairs followed by the same bytes as text")
         return None
     sizes = [len(data) for data in result]
     usual = max(sizes)

@@ -112,7 +112,7 @@ class Part:
     claimed: int = -1
     claimed_at: int = 0
     title: str = ""  # what stands before it, in a text of packets
-    head: str = ""  # the line, at its title or before, that may tell a packet's time
+    head: str = ""  # the line, at its title or before, that may have a packet's time
 
 
 def _claims(rows: list[Row], others: int, star: bool) -> bool:
@@ -154,7 +154,7 @@ def _tight(row: Row) -> bool:
 
 
 def split_parts(source: Source) -> list[Part] | None:
-    """The text cut into dumps; None if it is no text in rows."""
+    """The text cut into dumps; None if it is not in rows."""
     lines = source.plain.split("\n")
     rows: list[Row] = []
     others: list[int] = []
@@ -183,7 +183,7 @@ def split_parts(source: Source) -> list[Part] | None:
         elif _BORDER.fullmatch(line) or _header(line):
             kinds[index] = "frame"
         elif kinds.get(index - 1) == "packet":
-            kinds[index] = "packet"  # tcpdump -v says more in further lines
+            kinds[index] = "packet"  # tcpdump -v prints more in further lines
         else:
             kinds[index] = "other"
             others.append(index)

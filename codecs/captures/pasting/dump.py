@@ -3,7 +3,7 @@
 Nothing here knows a tool by name. A row is cut into offset and body; the kind of the words (radix and
 size) and the radix of the offsets are those under which the offsets agree with the number of words; the
 byte order of longer words is the one that agrees with the text column. So the offsets prove the bytes
-of each row but the last, and where a text column stands it must agree with the bytes beside it.
+of each row but the last, and a text column must agree with the bytes next to it.
 """
 
 import re
@@ -213,7 +213,7 @@ class Dump(PartReader):
             )
         orders = [False] if kind.size == 1 else [False, True]
         if kind.size > 1 and not kind.width:
-            orders = [True]  # whoever prints numbers prints the machine's own
+            orders = [True]  # numbers are printed in the machine's own order
         if kind.size in (2, 4, 8) and kind.width and self.forced in ("dump-le", "dump"):
             orders = [self.forced == "dump-le"]
         elif kind.size not in (2, 4, 8):
@@ -327,7 +327,7 @@ class Dump(PartReader):
                 self.part.claimed_at,
                 0,
                 "pasted-damaged",
-                f"this line says {self.part.claimed} bytes and the dump holds {len(data)}",
+                f"{self.part.claimed} bytes by this line, but {len(data)} in the dump",
             )
         if (
             rows[-1].body
@@ -365,15 +365,15 @@ class Dump(PartReader):
                     raise self.error(
                         row,
                         row.start + end,
-                        f"{found} bytes can be read in this row where the dump says {size}",
+                        f"{found} bytes can be read in this row, but {size} by the dump",
                     )
-                raise self.error(row, row.start + end, f"the offsets say {size} bytes for this row")
+                raise self.error(row, row.start + end, f"this row has {size} bytes by the offsets")
             data = octets_of(kind, words[:used], little)
             if len(data) > size:
                 # Words of a closing odd length are padded.
                 padding = data[size:]
                 if padding.strip(b"\0"):
-                    raise self.error(row, row.start + end, "the last word is longer than the offsets say")
+                    raise self.error(row, row.start + end, "the last word is longer than the offsets allow")
                 data = data[:size]
             end = words[used - 1][2]
             had = self._check(row, end, data, texts)

@@ -52,7 +52,7 @@ def unescape(source: Source, body: str, start: int, style: str = "") -> bytes:
         out += body[position:at].encode("utf-8", "surrogatepass")
         escape = _ESCAPE.match(body, at)
         if not escape:
-            raise source.error("pasted-damaged", start + at, "this is no escape of a string", bytes(out))
+            raise source.error("pasted-damaged", start + at, "not an escape of a string", bytes(out))
         position = escape.end()
         if code := escape["hex"] or escape["brace"] or escape["one"]:
             out.append(int(code, 16))
@@ -63,7 +63,7 @@ def unescape(source: Source, body: str, start: int, style: str = "") -> bytes:
                 del out[-3:]
             high = value if 0xD800 <= value < 0xDC00 else 0
             if value > 0x10FFFF:
-                raise source.error("pasted-damaged", start + at, "this is no character", bytes(out))
+                raise source.error("pasted-damaged", start + at, "not a character", bytes(out))
             if latin and value <= 0xFF:
                 out.append(value)
             else:
@@ -73,14 +73,14 @@ def unescape(source: Source, body: str, start: int, style: str = "") -> bytes:
             if decimal:
                 value = int(digits)
             else:
-                # Octal ends at the first digit that is none, after three of them.
+                # Octal ends at the first other digit, or after three.
                 short = re.match("0[0-7]{1,3}" if style == "echo" else "[0-7]{1,3}", body[at + 1 : at + 5])
                 if not short:
-                    raise source.error("pasted-damaged", start + at, "this is no octal escape", bytes(out))
+                    raise source.error("pasted-damaged", start + at, "not an octal escape", bytes(out))
                 position = at + 1 + short.end()
                 value = int(short[0], 8)
             if value > 255:
-                raise source.error("pasted-damaged", start + at, "this escape is no byte", bytes(out))
+                raise source.error("pasted-damaged", start + at, "this escape exceeds a byte", bytes(out))
             out.append(value)
         elif simple := escape["simple"]:
             out += bytes([_SIMPLE[simple]]) if simple in _SIMPLE else simple.encode()

@@ -1,8 +1,8 @@
 """Packets as TShark exports them: JSON (-T json, jsonraw, ek), PDML, named columns (-T fields), -V with -x.
 
-Each becomes a capture file. Where the export has whole frames (-x), they are taken; else packets of TCP
-and UDP are made again from addresses, ports, numbers and payload. A text that plainly is such an export
-but has no bytes is refused with what gives them.
+Each becomes a capture file. If the export has whole frames (-x), they are taken; otherwise packets of TCP
+and UDP are made from addresses, ports, numbers and payload. A text that clearly is such an export but has no
+bytes is refused, with the options that give them.
 """
 
 import re
@@ -67,8 +67,8 @@ _ONE_LINE: Final = re.compile(
     r"|(?:\d\d:\d\d:\d\d|\d{9,10})\.\d+ IP6? \S+\.\d+ > \S+\.\d+: .*"
 )
 
+# The wanted fields of a packet by name; the last one if a name comes several times
 Packet = dict[str, str]
-"""The wanted fields of a packet by name; the last of those that come several times."""
 
 
 class _Pairs(list[tuple[str, object]]):
@@ -89,14 +89,14 @@ _NAMES: Final = _names()
 
 
 def read_export(source: Source) -> Pasted | None:
-    """An export of TShark as a capture; None for other texts. Raises PastedError where bytes are lacking."""
+    """An export of TShark as a capture; None for other texts. Raises PastedError if bytes are missing."""
     text = source.text
     if _START.match(text):
         return _capture(source, _json_packets(source))
     if text.startswith(("<?xml", "<pdml", "<!--")) and "<pdml" in text[:4096]:
         return _capture(source, _pdml_packets(source))
     if text.startswith(("<?xml", "<psml")) and "<psml" in text[:4096]:
-        raise _no_bytes(source, "PSML has no bytes of packets")
+        raise _no_bytes(source, "PSML does not include the bytes of packets")
     if _DETAIL.fullmatch(source.lines[0]):
         return _details(source)
     return _columns(source)
@@ -106,7 +106,7 @@ def refuse_listing(source: Source) -> Pasted | None:
     """Raise PastedError for lines that list packets without their bytes; None for any other text."""
     lines = [line for line in source.lines[:20] if line.strip()]
     if lines and all(_ONE_LINE.fullmatch(line) for line in lines):
-        raise _no_bytes(source, "a list of packets has no bytes of theirs")
+        raise _no_bytes(source, "a list of packets does not include their bytes")
     return None
 
 
@@ -141,7 +141,7 @@ def _json_packets(source: Source) -> Iterator[Packet]:
 
 
 def _flat(value: object) -> Packet | None:
-    """The wanted fields of a packet's JSON, in whatever layer they are; None for what is no packet."""
+    """The wanted fields of a packet's JSON, in whatever layer they are; None if it is not a packet."""
     layered = False
     packet: Packet = {}
     stack: list[Iterator[tuple[str, object]]] = [iter(value if isinstance(value, _Pairs) else ())]
@@ -211,11 +211,11 @@ def _pdml_packets(source: Source) -> Iterator[Packet]:
 
 
 def _details(source: Source) -> Pasted | None:
-    """-V with -x: what each field means, then the bytes."""
+    """-V with -x: the meaning of each field, then the bytes."""
     frames: list[tuple[bytes, int | None]] = []
     rows: list[str] = []
-    lacking: list[str] = []
-    lacking_at: list[int] = []
+    missing: list[str] = []
+    missing_at: list[int] = []
     claimed = -1
     title = 0
     time: int | None = None
@@ -225,9 +225,9 @@ def _details(source: Source) -> Pasted | None:
         data = bytes.fromhex("".join(rows))
         if data and len(data) == claimed:
             frames.append((data, time))
-        elif data and not lacking:
-            lacking.append(f"this line says {claimed} bytes and the rows hold {len(data)}")
-            lacking_at.append(title)
+        elif data and not missing:
+            missing.append(f"{claimed} bytes by this line, but {len(data)} in the rows")
+            missing_at.append(title)
 
     for index, line in enumerate(source.lines):
         found = _DETAIL.fullmatch(line)
@@ -244,10 +244,10 @@ def _details(source: Source) -> Pasted | None:
         elif time is None and (epoch := _EPOCH.fullmatch(line)):
             time = _time(epoch[1])
     finish()
-    if not frames:  # the rows of a layer of data are no frame
-        raise _no_bytes(source, "what TShark says of packets has no bytes of theirs")
-    if lacking:
-        raise source.error_in(lacking_at[0], 0, "pasted-damaged", lacking[0])
+    if not frames:  # the rows of a data layer are not a frame
+        raise _no_bytes(source, "these details of packets do not include their bytes")
+    if missing:
+        raise source.error_in(missing_at[0], 0, "pasted-damaged", missing[0])
     capture = capture_of(frames)
     return None if capture is None else Pasted(capture, PACKETS)
 
@@ -300,7 +300,7 @@ def _capture(source: Source, packets: Iterator[Packet]) -> Pasted | None:
     """A capture file of the packets that have bytes."""
     frames: list[tuple[bytes, int | None]] = []
     payloads: list[bytes] = []
-    sent: dict[tuple[str, ...], int] = {}  # where a direction goes on, for packets without their numbers
+    sent: dict[tuple[str, ...], int] = {}  # the next sequence number of a direction, for packets without
     for packet in packets:
         whole = _octets(packet.get(FRAME, ""))
         if not whole:
@@ -318,12 +318,12 @@ def _capture(source: Source, packets: Iterator[Packet]) -> Pasted | None:
         raise source.error("pasted-several", 0, text)
     capture = capture_of(frames) if frames else None
     if capture is None:
-        raise _no_bytes(source, "the export has no bytes of packets of IP")
+        raise _no_bytes(source, "the export does not include the bytes of IP packets")
     return Pasted(capture, PACKETS)
 
 
 def _made(packet: Packet, sent: dict[tuple[str, ...], int]) -> bytes:
-    """The IP packet that fields tell of; empty where they do not suffice."""
+    """The IP packet that the fields describe; empty if they do not suffice."""
     if "icmp" in packet.get("frame.protocols", ""):
         return b""  # the addresses may be those of the packet that it reports
     try:
@@ -336,8 +336,8 @@ def _made(packet: Packet, sent: dict[tuple[str, ...], int]) -> bytes:
         if transport == "tcp":
             length = max(int(packet.get("tcp.len", "0")), len(payload))
             way = (packet[f"{version}.src"], packet[f"{version}.dst"], str(ports))
-            told = packet.get("tcp.seq_raw") or packet.get("tcp.seq")
-            sequence = int(told) if told else sent.get(way, 1)
+            number = packet.get("tcp.seq_raw") or packet.get("tcp.seq")
+            sequence = int(number) if number else sent.get(way, 1)
             flags = int(packet["tcp.flags"], 0) & 0xFF if "tcp.flags" in packet else PUSH_ACK
             sent[way] = sequence + length + (flags & FIN) + (flags >> 1 & 1)  # SYN and FIN count
             words = (sequence & 0xFFFFFFFF, int(packet.get("tcp.ack_raw", "0")) & 0xFFFFFFFF)

@@ -149,7 +149,7 @@ def read_yaml(source: Source, forced: bool = False) -> Pasted | None:
 
 
 def read_labelled(source: Source) -> Pasted | None:
-    """`NAME: hex`, `NAME = base64`, `{{hex}}`: what is behind one short label, if it is surely bytes."""
+    """`NAME: hex`, `NAME = base64`, `{{hex}}`: what follows one short label, if it is surely bytes."""
     text = source.plain
     match = LABEL.match(text) or ASSIGN.match(text)
     if not match:

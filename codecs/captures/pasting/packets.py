@@ -1,8 +1,8 @@
 """Several packets in one text, as tcpdump -x and tshark -x print them: a capture file of them.
 
-The frames begin with the link's header or, as tcpdump -x leaves that out, with IP's: which of the two all
-frames together tell. Times are what stands before the rows: with a date, or else counted from 1970. Source
-of what is made: draft-ietf-opsawg-pcap sections 4 and 5.
+The frames begin with the link's header or, as tcpdump -x omits that, with IP's: all frames together decide.
+Times come from the line before the rows: with a date, or else counted from 1970. Source of the output:
+draft-ietf-opsawg-pcap sections 4 and 5.
 """
 
 import re
@@ -21,10 +21,8 @@ NULL: Final = 0
 _FILE: Final = Struct("<IHHIIII")
 _RECORD: Final = Struct("<IIII")
 _SNAP: Final = 1 << 18
-PADDING: Final = 64
-"""A frame has fewer bytes behind the IP packet: padding, a checksum."""
-_SAMPLE: Final = 500
-"""So many frames at most are asked for their link type."""
+PADDING: Final = 64  # a frame has fewer bytes after the IP packet: padding, a checksum
+_SAMPLE: Final = 500  # at most this many frames decide on the link type
 
 _TIME: Final = re.compile(
     r"""\s*(?:\d{1,9}[ ]{1,9})?
@@ -32,25 +30,28 @@ _TIME: Final = re.compile(
     (?:(?P<clock>\d\d:\d\d:\d\d)|(?P<seconds>\d{1,10}))[.](?P<fraction>\d{1,9})[ ]""",
     re.X,
 )
+# tcpdump -ttt and -ttttt: the time since the previous packet, or since the first; it is unknown which
 _SINCE: Final = re.compile(r"\s+\d\d:\d\d:\d\d\.\d")
-"""tcpdump -ttt and -ttttt: the time since the packet before, or since the first; nothing tells which."""
 _NO_FRAME: Final = re.compile(r"(?:Reassembled|Decrypted|Uncompressed|De-chunked|Entire|Segment)\b")
 
 _ETHERTYPES: Final = frozenset([0x0800, 0x86DD, 0x8100, 0x88A8, 0x8847, 0x8864])
 _IP4: Final = 0x0800
 _IP6: Final = 0x86DD
 _PROTOCOLS: Final = frozenset([0, 1, 2, 4, 6, 17, 41, 43, 44, 47, 50, 51, 58, 60, 89, 103, 132])
-_TYPE_AT: Final = {ETHERNET: (12, 14), COOKED: (14, 16), COOKED2: (0, 20)}
-"""Where the EtherType stands in a link's header, and the header's size."""
+_TYPE_AT: Final = {
+    ETHERNET: (12, 14),
+    COOKED: (14, 16),
+    COOKED2: (0, 20),
+}  # EtherType's offset, header's size
 
 
 def is_no_frame(title: str) -> bool:
-    """Whether the rows below `title` are no frame but what TShark made of several."""
+    """Whether the rows below `title` are not a frame but what TShark made of several."""
     return _NO_FRAME.match(title.strip()) is not None
 
 
 def time_of(head: str) -> int | None:
-    """Microseconds since 1970 that the line before a packet tells; None where it tells none."""
+    """Microseconds since 1970 that the line before a packet states; None if it states none."""
     match = _TIME.match(head)
     if match is None or _SINCE.match(head):
         return None
@@ -68,19 +69,19 @@ def time_of(head: str) -> int | None:
 
 
 def capture_of(frames: Sequence[tuple[bytes, int | None]]) -> bytes | None:
-    """A pcap file of frames, each with its time in microseconds; None if most of them are no packets of IP.
+    """A pcap file of frames, each with its time in microseconds; None if most of them are not IP packets.
 
-    A day without a date begins again behind midnight. What the capture cut from the end of a packet is
-    told by the length in its IP header.
+    A day without a date begins again after midnight. The length in a packet's IP header gives what the
+    capture cut from its end.
     """
     link = _link_type([frame for frame, _ in frames[:_SAMPLE]])
     if link is None:
         return None
     out = [_FILE.pack(0xA1B2C3D4, 2, 4, 0, 0, _SNAP, link)]
     day = before = 0
-    for frame, told in frames:
-        time_us = told or 0
-        if told is not None and told < 86_400_000_000:
+    for frame, time in frames:
+        time_us = time or 0
+        if time is not None and time < 86_400_000_000:
             if time_us + day < before - 43_200_000_000:
                 day += 86_400_000_000
             time_us += day
@@ -107,7 +108,7 @@ def _fits(link: int, frame: bytes) -> bool:
     if at < 0:
         return False
     if link in _TYPE_AT and _word(frame, _TYPE_AT[link][0]) not in (_IP4, _IP6):
-        return True  # tags and labels; others look behind them
+        return True  # tags and labels; others look after them
     return _is_ip(frame, at)
 
 
@@ -154,7 +155,7 @@ def _can_be(room: int, length: int, protocol: int) -> bool:
 
 
 def _original(link: int, frame: bytes) -> int:
-    """Bytes that the packet had on the wire, as its IP header says, if that is more than there are."""
+    """Bytes that the packet had on the wire, as its IP header states, if that is more than there are."""
     at = _ip_start(link, frame)
     if at < 0 or not _is_ip(frame, at):
         return len(frame)

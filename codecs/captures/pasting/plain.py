@@ -1,7 +1,7 @@
 """Forms without structure: bare numbers in any radix, and the text encodings of octets.
 
-Every reader takes a source and answers with the octets (`Pasted`), with None where the text is not of
-its form at all, or with a PastedError where it plainly is and something in it is wrong.
+Every reader takes a source and returns the octets (`Pasted`), or None if the text is not of its form at all;
+it raises PastedError if the text clearly is and something in it is wrong.
 """
 
 import binascii
@@ -82,7 +82,7 @@ def read_hex(source: Source, forced: bool = False) -> Pasted | None:
         rest = "".join(word for word in words if word != "*")
         if "*" in words and _HEX.fullmatch(rest) and re.search(r"(?m)^\*$", text):
             raise source.error(
-                "pasted-cut", _find(text, "*"), "a `*` row, and no offsets to tell how many rows it is"
+                "pasted-cut", _find(text, "*"), "a `*` row, but no offsets that give its number of rows"
             )
         fits = sum(1 for word in words if len(word) == 2 and _HEX.fullmatch(word))
         digits = sum(1 for word in words if len(word) == 2 and _HEX.fullmatch(word) and not word.isalpha())
@@ -90,13 +90,13 @@ def read_hex(source: Source, forced: bool = False) -> Pasted | None:
             cut = _ELLIPSIS.search(text)
             if cut:
                 raise source.error("pasted-cut", cut.start(), "the dump leaves bytes out here")
-            raise source.error("pasted-damaged", _find(text, bad), "this is no byte in hex")
+            raise source.error("pasted-damaged", _find(text, bad), "not a byte in hex")
         run = "".join(words)
         good = sum(map(len, _HEX.findall(run)))
         if len(run) >= 32 and good * 20 >= len(run) * 19 and _looks_hex(run):
             label = re.match(r"\s*[A-Za-z][\w .-]{0,40}:\s", text)
             at = re.compile(r"[^\s0-9A-Fa-f,;:|_.-]").search(text, label.end() if label else 0)
-            raise source.error("pasted-damaged", at.start() if at else 0, "this is no hex digit")
+            raise source.error("pasted-damaged", at.start() if at else 0, "not a hex digit")
         return None
     marks = set(re.sub(r"[0-9A-Fa-f\s]+", "", text))
     digits_only = not _LETTER.search(text)
@@ -200,8 +200,8 @@ def _many(
     if one_a_line and not uniform and len(words) > 2 and usual >= 16:
         row = next(index for index, word in enumerate(words) if len(word) != usual)
         if 2 * sum(1 for word in words if len(word) == usual) <= len(words):
-            said = f"{len(words)} lines of hex of different lengths: if each is a payload, paste one"
-            raise source.error("pasted-several", _find(text, words[row]), said)
+            message = f"{len(words)} lines of hex of different lengths: if each is a payload, paste one"
+            raise source.error("pasted-several", _find(text, words[row]), message)
         raise source.error(
             "pasted-damaged",
             _find(text, words[row]),
@@ -218,7 +218,7 @@ def _many(
         and usual in (4, 8, 16)
         and all(re.match(r" [0-9a-f]", line) for line in lines)
     ):
-        # od without offsets prints the numbers of its machine behind one blank.
+        # od without offsets prints its machine's numbers after one blank.
         raise ambiguous(source, 0, "hex", f"little-endian words of {usual // 2} bytes")
     bad = _even_rows([row for row in rows if row])
     if bad is not None and not forced:
@@ -251,10 +251,10 @@ def read_decimal(source: Source, forced: bool = False) -> Pasted | None:
     if len(numbers) != len(words):
         if forced:
             bad = next(word for word in words if not _SIGNED.fullmatch(word))
-            raise source.error("pasted-damaged", _find(text, bad), "this is no decimal byte")
+            raise source.error("pasted-damaged", _find(text, bad), "not a decimal byte")
         return None
     if not forced and not any(len(word) > 2 for word in words):
-        return None  # hex fits as well; its reader says so
+        return None  # hex fits as well; its reader reports it
     values = [int(word) for word in words]
     bad_value = _out_of_range(values)
     if bad_value is not None:
@@ -273,7 +273,7 @@ def read_decimal(source: Source, forced: bool = False) -> Pasted | None:
 
 
 def _out_of_range(values: list[int]) -> int | None:
-    """Index of the first number that is no octet; signed and unsigned do not mix."""
+    """Index of the first number that is not an octet; signed and unsigned do not mix."""
     signed = any(value < 0 for value in values)
     low, high = (-128, 127) if signed else (0, 255)
     if min(values) >= low and max(values) <= high:
@@ -281,13 +281,13 @@ def _out_of_range(values: list[int]) -> int | None:
     return next(index for index, value in enumerate(values) if not low <= value <= high)
 
 
+# Digits of an octal number: its octets, and its pattern
 _OCTAL: Final = {
     3: (1, re.compile("[0-3][0-7]{2}")),
     6: (2, re.compile("[01][0-7]{5}")),
     11: (4, re.compile("[0-3][0-7]{10}")),
     22: (8, re.compile("[01][0-7]{21}")),
 }
-"""Digits of an octal number: its octets, and how it looks."""
 
 
 def read_octal(source: Source, forced: bool = False) -> Pasted | None:
@@ -300,7 +300,7 @@ def read_octal(source: Source, forced: bool = False) -> Pasted | None:
     if look is None or not all(look.fullmatch(word) for word in words):
         if forced:
             bad = next((word for word in words if look is None or not look.fullmatch(word)), "")
-            raise source.error("pasted-damaged", source.plain.find(bad), "this is no octal byte or word")
+            raise source.error("pasted-damaged", source.plain.find(bad), "not an octal byte or word")
         return None
     if size == 1:
         if not forced and (len(words) < 3 or not any(int(word) > 255 for word in words)):
@@ -332,7 +332,7 @@ def read_bits(source: Source, forced: bool = False) -> Pasted | None:
     if not words or not all(re.fullmatch("(?:0b)?[01]{8}", word) for word in words):
         if forced and words:
             bad = next(word for word in words if not re.fullmatch("(?:0b)?[01]{8}", word))
-            raise source.error("pasted-damaged", _find(text, bad), "this is no byte of eight binary digits")
+            raise source.error("pasted-damaged", _find(text, bad), "not a byte of eight binary digits")
         return None
     prefixed = any(word.startswith("0b") for word in words)
     if not forced and not prefixed and (len(words) < 2 or text.count("1") < 8):
@@ -351,7 +351,7 @@ _DIRECTIVE: Final = re.compile(r"(?m)^[ \t]*(?:\.byte|db|DB|\.db|dc\.b|DCB|defb|
 
 
 def read_prefixed(source: Source, forced: bool = False) -> Pasted | None:
-    """Numbers that say that they are hex: `0x` (each, or once in front of a run), `..h`, `$..`."""
+    """Numbers marked as hex: `0x` (each, or once before a run), `..h`, `$..`."""
     text = _DIRECTIVE.sub(lambda match: " " * len(match[0]), source.plain)
     body = text.strip()
     if body[:2] in ("0x", "0X") and _HEX.fullmatch(body[2:]):
@@ -388,7 +388,7 @@ def read_prefixed(source: Source, forced: bool = False) -> Pasted | None:
             at = _find(text, bad)
             if _ELLIPSIS.fullmatch(bad):
                 raise source.error("pasted-cut", at, "the list leaves bytes out here")
-            raise source.error("pasted-damaged", at, "this is no hex number like the others")
+            raise source.error("pasted-damaged", at, "not a hex number like the others")
         return None
     kinds = {match.lastgroup for match in good}
     digits_of = [str(match[match.lastgroup or 0]) for match in good]
@@ -457,7 +457,7 @@ def strong_base64(run: str) -> bool:
         return False
     if _HEX.fullmatch(bare) or re.fullmatch("[0-9]+", bare):
         return False
-    bare = bare[:BLOCK]  # which tell as well as all
+    bare = bare[:BLOCK]  # which decide as well as all
     runs = re.findall("[a-z]+", bare)
     # Letters of base64 change case all the time: a lower-case run is 1.7 letters long on average.
     letters = sum(map(len, runs))
@@ -601,7 +601,7 @@ def read_uuencode(source: Source, forced: bool = False) -> Pasted | None:
                 raise binascii.Error
             data += binascii.a2b_uu(line)
         except (binascii.Error, ValueError):
-            raise source.error_in(row, 0, "pasted-damaged", "this is no whole uuencoded line") from None
+            raise source.error_in(row, 0, "pasted-damaged", "not a whole uuencoded line") from None
         if sizes and sizes[-1] < 45:
             raise source.error_in(row, 0, "pasted-damaged", "a full uuencoded line after a short one")
         sizes.append(size)

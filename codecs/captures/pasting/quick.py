@@ -1,7 +1,7 @@
 """Long texts of the usual forms, in little more room than they take themselves.
 
-Each reader here gives what the careful ones would, or None, which sends the text their way: also where
-anything in it is odd, so that it is they who say what.
+Each reader here gives what the careful ones would, or None, which sends the text their way: also if
+anything in it is odd, so that they report it.
 """
 
 import re
@@ -10,12 +10,12 @@ from typing import Final
 
 from wirelens.codecs.captures.pasting.source import LIMIT, Pasted, PastedError
 
-BLOCK: Final = 1 << 16
-"""Characters of a text that is long; they are looked at by as many."""
+BLOCK: Final = 1 << 16  # characters: longer texts are long, and are read in blocks of this size
 SAMPLE: Final = 200  # items that stand for all of a list
 
 _ROW: Final = 16
 _DOTS: Final = bytes(byte if 0x20 <= byte < 0x7F else 0x2E for byte in range(256))
+# Of the usual dumps: a full row, a last one that is shorter, and a closing one with the length
 _STYLES: Final = (
     # hexdump -C
     (
@@ -36,7 +36,6 @@ _STYLES: Final = (
         re.compile(r"([0-9a-f]{6,7})\n?"),
     ),
 )
-"""A full row, a last one that is shorter, and a closing one with the length, of the usual dumps."""
 
 _ITEM: Final = r"(?:0[xX][0-9A-Fa-f]{1,2}|-?[0-9]{1,3})"
 _LIST_START: Final = re.compile(rf"[\[{{(]\s*(?={_ITEM}\s*,)")
@@ -157,7 +156,7 @@ def _list(text: str, start: int, end: int, careful: Careful) -> Pasted | None:
 
 
 def _blocks(text: str, start: int, end: int) -> Iterator[str]:
-    """A list of numbers in parts that end behind a separator."""
+    """A list of numbers in parts that end after a separator."""
     while start < end:
         stop = min(start + BLOCK, end)
         while stop < end and text[stop - 1] not in ", \n\t;":

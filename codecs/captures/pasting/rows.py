@@ -8,8 +8,7 @@ from wirelens.codecs.captures.pasting.dump import Dump
 from wirelens.codecs.captures.pasting.packets import capture_of, is_no_frame, time_of
 from wirelens.codecs.captures.pasting.source import Pasted, Source
 
-PACKETS: Final = "packets"
-"""The form of a text that is read as a capture: its bytes are a pcap file."""
+PACKETS: Final = "packets"  # the form of a text that is read as a capture: its bytes are a pcap file
 
 
 def read_rows(source: Source, forced: str = "") -> Pasted | None:
@@ -73,4 +72,4 @@ def iter_forms() -> Iterator[tuple[str, str]]:
     yield PACKETS, "packets as tcpdump -x and tshark -x print, or as TShark exports them: read as a capture"
     yield "client", "a dump of both directions: the side without indent, or sent"
     yield "server", "a dump of both directions: the indented side, or received"
-    yield "text-column", "hex without offsets, the same bytes as text beside or behind it"
+    yield "text-column", "hex without offsets, the same bytes as text next to or after it"

@@ -8,8 +8,7 @@ from typing import Final
 
 from wirelens.codecs.errors import WirelensError
 
-LIMIT: Final = 64 << 20
-"""Most octets that squeezed rows (`*`) of one text may stand for."""
+LIMIT: Final = 64 << 20  # octets that squeezed rows (`*`) of one text may stand for
 
 
 class PastedError(WirelensError):
@@ -128,7 +127,7 @@ class Source:
         return Source(lines, self.where[first : first + len(lines)], column, self.original)
 
     def blocks(self) -> list["Source"]:
-        """What stands between Markdown fences; nothing if there is no fence."""
+        """The text between Markdown fences; nothing if there is no fence."""
         fences = [row for row, line in enumerate(self.lines) if "``" in line or "~~" in line]
         fences = [row for row in fences if _FENCE.fullmatch(self.lines[row])]
         if not fences:
