@@ -1,4 +1,4 @@
-"""One input: the form in which its bytes stand, and the bytes in chunks. Needs nothing of the command line.
+"""One input: the form of its bytes, and the bytes in chunks. Independent of the command line.
 
 The form is recognised by the content alone: gzip is unpacked, a capture has its magic, text is read as the
 pasted form that all of it fits, everything else is the bytes themselves. Captures and raw bytes are read in
@@ -195,7 +195,7 @@ class Input:
             yield chunk
 
     def _unpacked(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """The chunks, unpacked where they are gzip."""
+        """The chunks, unpacked if they are gzip."""
         first = next(chunks, b"")
         while 0 < len(first) < 3:
             more = next(chunks, b"")

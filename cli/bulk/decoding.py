@@ -72,7 +72,7 @@ Steps = Generator[None, None, InputAccount]
 
 
 class Config(NamedTuple):
-    """The settings of a decoding task; plain values, for it crosses processes."""
+    """The settings of a decoding task; plain values, because it crosses processes."""
 
     place: str  # the target folder
     run: str  # the run's folder, relative to it

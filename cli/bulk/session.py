@@ -63,7 +63,7 @@ def check() -> None:
     if missing:
         raise NoSparkError(
             f"bulk runs on Spark, and {' and '.join(missing)} is not installed.\n"
-            f"Install it, with a Java where there is none:  {install_command('spark', 'java')}"
+            f"Install it, with a Java if there is none:  {install_command('spark', 'java')}"
         )
 
 

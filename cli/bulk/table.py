@@ -436,7 +436,7 @@ def arrow_array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if binary and isinstance(next(filter(None, column), None), bytes):
         if None in column:
             return pa.array(column, type=pa.binary()).view(kind)
-        # One copy, where a builder would grow its own again and again.
+        # One copy; a builder would grow its buffer again and again.
         ends = pa.array(accumulate(map(len, column), initial=0), type=pa.int32(), size=len(column) + 1)
         buffers = [None, ends.buffers()[1], pa.py_buffer(b"".join(column))]
         return pa.Array.from_buffers(kind, len(column), buffers)
