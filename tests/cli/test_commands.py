@@ -206,7 +206,7 @@ def test_digits_given_with_hex_are_hex(run: Run) -> None:
 
 
 def test_the_detection_that_decoded_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wirelens.cli.inputs.CHUNK", 8)  # of the first chunk alone no protocol would be found
+    monkeypatch.setattr("wirelens.cli.input.CHUNK", 8)  # of the first chunk alone no protocol would be found
     order = b"POST /order HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
     result = run("decode", "-v", "--format", "summary", "--input", "raw", stdin=order)
     assert "POST /order" in result.stdout
