@@ -45,7 +45,8 @@ from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.fields import read_int32, read_u8, read_u16, read_u32
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.gadgets import class_notes
-from wirelens.codecs.hessian.value_decoding import Tables, Values
+from wirelens.codecs.hessian.tables import Tables
+from wirelens.codecs.hessian.value_decoding import Values
 from wirelens.codecs.payload import (
     DATA,
     DIALECT,

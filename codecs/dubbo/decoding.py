@@ -48,7 +48,8 @@ from wirelens.codecs.hessian import forms
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.descriptors import descriptor_count
 from wirelens.codecs.hessian.gadgets import class_notes
-from wirelens.codecs.hessian.value_decoding import Tables, Values
+from wirelens.codecs.hessian.tables import Tables
+from wirelens.codecs.hessian.value_decoding import Values
 from wirelens.codecs.node import Node
 from wirelens.codecs.payload import (
     DATA,

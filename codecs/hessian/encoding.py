@@ -1,6 +1,6 @@
 """Writing Hessian's calls, replies, faults, messages, packets and envelopes from the notation's JSON.
 
-See decoding.py for their layouts and for what `$wire` can say of them.
+See message_forms.py for the values of their `$wire`.
 """
 
 from typing import Final
@@ -8,11 +8,12 @@ from typing import Final
 from librt.strings import BytesWriter
 
 from wirelens.codecs.errors import EncodeError
+from wirelens.codecs.hessian import deflation
 from wirelens.codecs.hessian import vocabulary as d
-from wirelens.codecs.hessian.decoding import DEFLATION, deflate, inflate
 from wirelens.codecs.hessian.value_encoding import Encoder
 from wirelens.codecs.json_input import array_of, hex_bytes, object_of, only
 from wirelens.codecs.node import Json
+from wirelens.codecs.words import count
 
 MEMBERS: Final = ("values", "call", "reply", "fault", "message", "packets", "envelope")
 _ANY_MEMBER: Final = "a message with one of " + ", ".join(MEMBERS)
@@ -21,30 +22,29 @@ PACKET_BYTES: Final = 0xFFFF
 
 def encode_message(message: Json, dialect: int, out: BytesWriter, path: str = "") -> None:
     """Write one message of the notation. Raises EncodeError with the path."""
-    given = object_of(message, path, _ANY_MEMBER)
+    members = object_of(message, path, _ANY_MEMBER)
     prefix = path + "." if path else ""
-    if len(given) == 1 and "values" in given:
-        Encoder(out, dialect).values(given["values"], prefix + "values")
+    if len(members) == 1 and "values" in members:
+        Encoder(out, dialect).values(members["values"], prefix + "values")
         return
-    found = [name for name in MEMBERS if name in given]
-    if len(found) != 1:
+    names = [name for name in MEMBERS if name in members]
+    if len(names) != 1:
         raise EncodeError(path, "expected one of the members " + ", ".join(MEMBERS))
-    name = found[0]
-    only(given, (name, "$wire") if name in ("values", "packets") else (name, "version", "$wire"), path)
-    wire = given.get("$wire", {})
-    how = object_of(wire, prefix + "$wire", "forms by name")
+    name = names[0]
+    only(members, (name, "$wire") if name in ("values", "packets") else (name, "version", "$wire"), path)
+    wire = object_of(members.get("$wire", {}), prefix + "$wire", "forms by name")
     writer = _Writer(out, dialect)
     inner = prefix + name
-    body = given[name]
+    body = members[name]
     if name == "values":
         writer.encoder.values(body, inner)
         return
     if name == "packets":
-        writer.packets(body, how, inner)
+        writer.packets(body, wire, inner)
         return
-    absent = how.get("version") == "absent"
-    version = _version(given.get("version"), dialect, prefix + "version")
-    start = how.get("start")
+    absent = wire.get("version") == "absent"
+    version = _version(members.get("version"), dialect, prefix + "version")
+    start = wire.get("start")
     if name == "call":
         writer.call(body, version, absent, start, inner)
     elif name == "reply":
@@ -72,7 +72,7 @@ def encode_message(message: Json, dialect: int, out: BytesWriter, path: str = ""
 
 
 def _version(value: Json, dialect: int, path: str) -> bytes:
-    """The two bytes of a version; of the dialect's usual one for None."""
+    """The two bytes of a version; the dialect's usual one for None."""
     if value is None:
         return b"\1\0" if dialect == d.V1 else b"\2\0"
     if isinstance(value, str):
@@ -124,7 +124,7 @@ class _Writer:
             out.append(0x43 if start == "C" else 0x63)
             out.write(version)
         elif not given.get("headers"):
-            raise EncodeError(path, "a call without its start is told only by its headers")
+            raise EncodeError(path, "a call without its start needs headers, by which it is recognised")
         self._headers(given, path)
         out.append(0x6D)
         self._at(path)
@@ -133,11 +133,11 @@ class _Writer:
         out.append(0x7A)
 
     def _at(self, path: str) -> None:
-        """Say where errors of the next text are."""
+        """Set the path for errors in the next text."""
         self.encoder.place(path)
 
     def _headers(self, given: dict[str, Json], path: str) -> None:
-        """The headers of a call or reply of 1.0 and the draft."""
+        """Write the headers of a call or reply of 1.0 or the draft."""
         for position, pair in enumerate(
             array_of(given.get("headers", []), path + ".headers", "pairs [name, value]")
         ):
@@ -181,7 +181,7 @@ class _Writer:
         out.append(0x7A)
 
     def _pairs(self, fault: Json, path: str) -> None:
-        """The keys and values of a fault, which is no map of the reference table."""
+        """Write the keys and values of a fault, a map that is not in the reference table."""
         if isinstance(fault, dict) and "$map" in fault:
             only(fault, ("$map",), path)
             fault = fault["$map"]
@@ -199,9 +199,9 @@ class _Writer:
 
     # --- packets ----------------------------------------------------------------------------------------
 
-    def packets(self, body: Json, how: dict[str, Json], path: str) -> None:
-        """A sequence of packets; they share classes and types, not references."""
-        framing = how.get("framing")
+    def packets(self, body: Json, wire: dict[str, Json], path: str) -> None:
+        """Write a sequence of packets; they share classes and types, not references."""
+        framing = wire.get("framing")
         if self.dialect == d.V1:
             raise EncodeError(path, "hessian1 has no packets")
         if self.dialect == d.DRAFT:
@@ -209,7 +209,7 @@ class _Writer:
         elif framing is None:
             framing = "4.0.66"
         if framing not in ("3.2.1", "4.0.0", "4.0.7", "4.0.66"):
-            raise EncodeError(path, f"{framing!r} is no framing of packets")
+            raise EncodeError(path, f"unknown framing {framing!r} of packets")
         content = BytesWriter()
         encoder = Encoder(content, self.dialect)
         for position, packet in enumerate(array_of(body, path, "packets")):
@@ -229,7 +229,7 @@ class _Writer:
                 self.out.write(b"\x80\0")
 
     def _frame(self, framing: str, part: bytes, first: bool, last: bool, path: str) -> None:
-        """One part of a packet."""
+        """Write one part of a packet."""
         out = self.out
         size = len(part)
         if framing == "3.2.1":
@@ -248,7 +248,7 @@ class _Writer:
             if size == 0:
                 return
             if size > 0x3FFF:
-                raise EncodeError(path, f"a part of a packet has 16383 bytes at most, not {size}")
+                raise EncodeError(path, f"a part of a packet has at most 16383 bytes, not {size}")
             if framing == "4.0.7":
                 out.append(0x80)
             if size >= 0x80:
@@ -276,7 +276,7 @@ class _Writer:
             out.append(0x6D)
             self.encoder.counted(given["method"], wire.get("method"), ".method")
         for position, part in enumerate(array_of(given.get("parts", []), path + ".parts", "parts")):
-            self._part(part, f"{path}.parts[{position}]", given["method"] == DEFLATION.decode())
+            self._part(part, f"{path}.parts[{position}]", given["method"] == deflation.METHOD.decode())
         out.append(0x5A if self.dialect == d.FINAL else 0x7A)
 
     def _part(self, part: Json, path: str, deflates: bool) -> None:
@@ -294,9 +294,9 @@ class _Writer:
             data = b""
             if "compressed" in given:
                 data = hex_bytes(given["compressed"], path + ".compressed")
-                if inflate(data) != plain:
+                if deflation.inflate(data) != plain:
                     data = b""
-            data = data or deflate(plain)
+            data = data or deflation.deflate(plain)
         form = wire.get("content_form")
         self._at(path)
         if form is None and len(data) <= 0xFFFF:
@@ -322,7 +322,7 @@ def _pair(value: Json, path: str) -> tuple[Json, Json]:
 
 
 def _packet_sizes(packet: Json, data: bytes, path: str) -> list[int]:
-    """How a packet's content is cut."""
+    """The sizes of the parts of a packet's content."""
     wire = packet.get("$wire") if isinstance(packet, dict) else None
     if wire is None:
         sizes = []
@@ -335,6 +335,6 @@ def _packet_sizes(packet: Json, data: bytes, path: str) -> list[int]:
     sizes = [size for size in array_of(chunks, path + ".$wire.chunks", "sizes") if isinstance(size, int)]
     if sum(sizes) != len(data) or not all(0 <= size <= PACKET_BYTES for size in sizes):
         raise EncodeError(
-            path + ".$wire.chunks", f"the chunks do not add up to the {len(data)} bytes of the packet"
+            path + ".$wire.chunks", f"the sum of the chunks is not the packet's {count(len(data), 'byte')}"
         )
     return sizes

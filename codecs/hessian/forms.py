@@ -1,7 +1,7 @@
-"""Wire forms of Hessian: what `$wire` can say, and how it is read off the bytes.
+"""Wire forms of Hessian's values: the contents of `$wire`, and how they are read from the bytes.
 
-A form is kept on a node only where the bytes are not those that the dialect's Java writer usually sends;
-`encode` given the JSON with its `$wire` writes the same bytes again. All values of `$wire`:
+A node has a form only if its bytes are not those that the dialect's Java writer usually sends; from JSON
+with its `$wire`, `encode` writes the same bytes again. All values of `$wire`:
 
 | of | `$wire` | meaning |
 |---|---|---|
@@ -53,8 +53,8 @@ from wirelens.codecs.json_text import loads
 from wirelens.codecs.node import HINTS, Json, Node, hint, utf16_text
 from wirelens.codecs.notation import Writer
 
-CHUNK_UNITS: Final = 0x8000  # of a string, in every dialect
-CHUNK_BYTES: Final = (0x8000, 0x8000, 8189, 0x8000)  # of bytes, by dialect
+CHUNK_UNITS: Final = 0x8000  # units of a string's chunk, in every dialect
+CHUNK_BYTES: Final = (0x8000, 0x8000, 8189, 0x8000)  # size of a chunk of bytes, by dialect
 
 # Flags of a container's form.
 TYPE: Final = 1
@@ -81,7 +81,7 @@ def int_form(data: bytes, at: i64) -> str | None:
 
 
 def int_value(data: bytes, at: i64) -> i64:
-    """The int at a position, which is known to be there."""
+    """The int at a position, which is known to be complete."""
     opcode: i64 = data[at]
     if opcode < 0x80:
         return i64(read_i32_be(data, at + 1))
@@ -93,14 +93,14 @@ def int_value(data: bytes, at: i64) -> i64:
 
 
 def usual_string(dialect: i64, units: i64) -> str:
-    """The opcode that a writer uses for a string's last chunk of so many units."""
+    """The opcode that a writer uses for a string's last chunk of that number of units."""
     if dialect != d.V1 and units <= (15 if dialect == d.LAYOUT_2006 else 31):
         return "short"
     return "medium" if dialect == d.FINAL and units <= 1023 else "S"
 
 
 def usual_binary(dialect: i64, size: i64) -> str:
-    """The opcode that a writer uses for the last chunk of so many bytes."""
+    """The opcode that a writer uses for the last chunk of bytes, of that size."""
     if dialect != d.V1 and size <= 15:
         return "short"
     return "medium" if dialect == d.FINAL and size <= 1023 else "B"
@@ -108,7 +108,7 @@ def usual_binary(dialect: i64, size: i64) -> str:
 
 def _chunks(node: Node, dialect: int) -> list[tuple[str, int, bytes]]:
     """The chunks of a string, of XML or of bytes: opcode, declared length, content."""
-    found: list[tuple[str, int, bytes]] = []
+    chunks: list[tuple[str, int, bytes]] = []
     tape = node.tape
     data = node.buffer.data
     pieces = [node.index]
@@ -121,18 +121,18 @@ def _chunks(node: Node, dialect: int) -> list[tuple[str, int, bytes]]:
         opcode = data[start]
         action = table[opcode]
         if action == d.STRING_SHORT:
-            found.append(("short", opcode, b""))
+            chunks.append(("short", opcode, b""))
         elif action == d.BINARY_SHORT:
-            found.append(("short", opcode - 0x20, b""))
+            chunks.append(("short", opcode - 0x20, b""))
         elif action in (d.STRING_MEDIUM, d.BINARY_MEDIUM):
-            found.append(("medium", (opcode & 3) << 8 | data[start + 1], b""))
+            chunks.append(("medium", (opcode & 3) << 8 | data[start + 1], b""))
         else:
             letter = "B" if action == d.BINARY_LAST else "S"
             if action in (d.STRING_CHUNK, d.BINARY_CHUNK, d.XML_CHUNK):
                 letter = "more"
-            found.append((letter, data[start + 1] << 8 | data[start + 2], b""))
-        found[-1] = (found[-1][0], found[-1][1], data[number : tape.end(index)])
-    return found
+            chunks.append((letter, data[start + 1] << 8 | data[start + 2], b""))
+        chunks[-1] = (chunks[-1][0], chunks[-1][1], data[number : tape.end(index)])
+    return chunks
 
 
 def _string_wire(dialect: int, node: Node) -> Json:
@@ -155,7 +155,7 @@ def _string_wire(dialect: int, node: Node) -> Json:
 
 
 def _units_of(content: bytes) -> bytes | None:
-    """UTF-16 of content that is CESU-8 throughout; None where it is not."""
+    """UTF-16 of content that is CESU-8 throughout; None if it is not."""
     for byte in content:
         if byte >= 0xF0:
             return None
@@ -177,14 +177,14 @@ def _binary_wire(dialect: int, node: Node) -> Json:
 
 
 def _counted_wire(node: Node) -> Json:
-    """Of text behind a 16-bit count of units (types, methods, header names)."""
+    """Of text after a 16-bit count of units (types, methods, header names)."""
     data = node.buffer.data
     start = node.tape.number(node.index)
     return {"units": data[start - 2] << 8 | data[start - 1]}
 
 
 def _named_wire(node: Node) -> Json:
-    """Of a class name behind an int that counts units."""
+    """Of a class name after an int that counts units."""
     return {"units": int(int_value(node.buffer.data, node.tape.start(node.index)))}
 
 
@@ -234,7 +234,7 @@ def value_json(node: Node) -> Json:
 
 
 def _type_wire(node: Node, wire: dict[str, Json], again: bool) -> None:
-    """Put what is unusual about the type of a list, map or remote into its `$wire`."""
+    """Put the unusual form of the type of a list, map or remote into its `$wire`."""
     part = next(node.parts(), None)
     if part is None or part.kind != t.TYPE:
         wire["type"] = "absent"
@@ -315,49 +315,50 @@ def _definition_json(definition: Node) -> Json:
     """A class definition as `define` lists it."""
     data = definition.buffer.data
     names: list[Json] = []
-    made: dict[str, Json] = {}
+    wire: dict[str, Json] = {}
     for part in definition.parts():
         if part.kind == t.STRING16:
             names.append(value_json(part))
             if len(names) == 1 and data[definition.tape.start(definition.index)] == 0x4F:
-                how = name_form(definition)
-                if how != "int":
-                    made["name_form"] = how
+                name_kind = name_form(definition)
+                if name_kind != "int":
+                    wire["name_form"] = name_kind
                 else:
                     form = int_form(data, definition.tape.start(definition.index) + 1)
                     if form is not None:
-                        made["length_form"] = form
+                        wire["length_form"] = form
         elif part.kind == t.LENGTH and part.form:
-            made["count_form"] = part.wire
-    return {"name": names[0], "fields": names[1:], **made}
+            wire["count_form"] = part.wire
+    return {"name": names[0], "fields": names[1:], **wire}
 
 
 def definitions_before(node: Node) -> list[Node]:
-    """The class definitions directly before a value, of which there is at least one."""
+    """The class definitions directly before a value; there is at least one."""
     tape = node.tape
     index = node.index
-    found: list[Node] = []
-    more: i64 = 1
-    while more > 0:
+    definitions: list[Node] = []
+    left: i64 = 1
+    while left > 0:
         index -= 1
         while tape.kind(index) != t.CLASS:
             index -= 1
-        found.append(Node(tape, index, node.buffer))
-        if len(found) == 1:
-            more += tape.number(index)
-        more -= 1
-    found.reverse()
-    return found
+        definitions.append(Node(tape, index, node.buffer))
+        if len(definitions) == 1:
+            left += tape.number(index)
+        left -= 1
+    definitions.reverse()
+    return definitions
 
 
 def _defining_wire(base: int, node: Node) -> Json:
-    wire: dict[str, Json] = {"define": [_definition_json(one) for one in definitions_before(node)]}
-    own: Json = None if base == 0 else HINTS[base].json(node)
-    if isinstance(own, dict) and node.kind in (t.LIST, t.MAP, t.OBJECT):
-        own.pop("name", None)
-        wire.update(own)
-    elif own is not None:
-        wire["form"] = own
+    definitions: list[Json] = [_definition_json(definition) for definition in definitions_before(node)]
+    wire: dict[str, Json] = {"define": definitions}
+    base_wire: Json = None if base == 0 else HINTS[base].json(node)
+    if isinstance(base_wire, dict) and node.kind in (t.LIST, t.MAP, t.OBJECT):
+        base_wire.pop("name", None)
+        wire.update(base_wire)
+    elif base_wire is not None:
+        wire["form"] = base_wire
     return wire
 
 
@@ -365,16 +366,16 @@ _defining: Final[dict[int, int]] = {}
 
 
 def defining(form: int) -> int:
-    """The form that adds to another one the class definitions before the value."""
-    found = _defining.get(form)
-    if found is None:
-        found = hint(partial(_defining_wire, form))
-        _defining[form] = found
-    return found
+    """The form that adds the class definitions before the value to another form."""
+    number = _defining.get(form)
+    if number is None:
+        number = hint(partial(_defining_wire, form))
+        _defining[form] = number
+    return number
 
 
 def _register(make: Callable[[int, int, Node], Json]) -> list[int]:
-    """Forms by dialect, 64 flags each: the number of flags 0, from which the others follow."""
+    """Register forms by dialect, for 64 combinations of flags each; the number of the first, for flags 0."""
     firsts: list[int] = []
     for dialect in range(4):
         numbers = [hint(partial(make, dialect, flags)) for flags in range(64)]

@@ -1,4 +1,4 @@
-"""Classes known from attacks on deserialization: named where a message mentions them, never touched.
+"""Classes known from attacks on deserialization: reported where a message names them, never loaded.
 
 A receiver that reads such a class with Hessian's Java library may run code of the sender's choice: when
 fields are set, when a map or set puts the object in (hashCode, equals, compareTo), or when something
@@ -221,36 +221,36 @@ class _Lost:
     """The numbers that a sender lost: the first, and how many there are."""
 
     def __init__(self) -> None:
-        self.said = ""
+        self.text = ""
         self.position: i64 = 0
         self.buffer: Buffer | None = None
         self.count = 0
 
     def look(self, tape: Tape, index: i64, buffer: Buffer) -> None:
-        """Count an object or map that has been read whole, where it is such a number."""
+        """Count an object or map, if it is complete and such a number."""
         if tape.next(index) <= index:
             return
-        said = number_lost(Node(tape, int(index), buffer))
-        if said:
+        text = number_lost(Node(tape, int(index), buffer))
+        if text:
             self.count += 1
             if self.count == 1:
-                self.said = said
+                self.text = text
                 self.position = tape.start(index)
                 self.buffer = buffer
 
     def note(self, tape: Tape) -> None:
         """Write the note, if there is anything to note."""
         if self.buffer is not None:
-            more = f"; {self.count - 1} more like it" if self.count > 1 else ""
-            tape.note(LOST, self.position, self.said + more, self.buffer)
+            others = f"; {self.count - 1} more like it" if self.count > 1 else ""
+            tape.note(LOST, self.position, self.text + others, self.buffer)
 
 
 def class_notes(tape: Tape) -> None:
     """Note each class of `GADGETS` and `PACKAGES` once, where a tape first names it, and lost numbers.
 
-    The offset is that of the name; an array's type, as `[com.example.Car`, names its class. Of the
+    The offset is that of the name; an array's type, such as `[com.example.Car`, names its class. Of the
     BigDecimals and BigIntegers whose sender lost the number the first is noted, at its own offset. Looks at
-    each node once, and at none where decoding met only names of which there is nothing to say.
+    each node once, and at none if decoding read only names that are known to need no note.
     """
     if not tape.unchecked_names:
         return
@@ -261,7 +261,7 @@ def class_notes(tape: Tape) -> None:
     outer: list[Buffer] = []
     seen: set[bytes] = set()
     companions: list[tuple[bytes, int, Buffer]] = []
-    found = False
+    gadget_seen = False
     numbers = False
     lost = _Lost()
     while index < size:
@@ -280,7 +280,7 @@ def class_notes(tape: Tape) -> None:
                 text = tape.next(text)
             if text < tape.next(index) and tape.number(text) >= 0:
                 name = buffer.data[tape.number(text) : tape.end(text)]
-                whole = name
+                full_name = name
                 number = names_number(name, 0, len(name))
                 if number:
                     numbers = True
@@ -289,25 +289,25 @@ def class_notes(tape: Tape) -> None:
                 if name.startswith(b"["):
                     name = name.lstrip(b"[")
                 if name not in seen:
-                    why = gadget(name)
-                    if why:
+                    danger = gadget(name)
+                    if danger:
                         seen.add(name)
-                        found = True
-                        _note(tape, name, why, tape.start(text), buffer)
+                        gadget_seen = True
+                        _note(tape, name, danger, tape.start(text), buffer)
                     elif name in _COMPANIONS:
                         seen.add(name)
                         companions.append((name, int(tape.start(text)), buffer))
                     elif not number:
-                        learn_harmless(whole)
+                        learn_harmless(full_name)
         elif kind == t.OBJECT and numbers:
             lost.look(tape, index, buffer)
         index += 1
     lost.note(tape)
-    if found:
-        for name, at, where in companions:
-            _note(tape, name, _COMPANIONS[name], at, where)
+    if gadget_seen:
+        for name, position, holder in companions:
+            _note(tape, name, _COMPANIONS[name], position, holder)
 
 
-def _note(tape: Tape, name: bytes, why: str, position: i64, buffer: Buffer) -> None:
-    said = name.decode("utf-8", "replace")
-    tape.note(CODE, position, f"{said} is known from deserialization attacks: it {why}", buffer)
+def _note(tape: Tape, name: bytes, danger: str, position: i64, buffer: Buffer) -> None:
+    class_name = name.decode("utf-8", "replace")
+    tape.note(CODE, position, f"{class_name} is known from deserialization attacks: it {danger}", buffer)

@@ -1,8 +1,8 @@
-"""What Java values mean: well-known classes read for people.
+"""The meaning of Java values: well-known classes read for people.
 
-A Java writer sends a class it has a serializer for as that serializer likes, any other as its private
+A Java writer sends a class for which it has a serializer in that serializer's form, any other by its private
 fields. Both forms are read here from the tape, as objects and as the typed maps of Hessian 1.0; nothing
-is ever instantiated. What does not have the fields that its class should have is left without a word.
+is ever instantiated. An object without the fields of its class gets no annotation.
 
 Sources: the serializers of com.caucho.hessian.io, com.alibaba.com.caucho.hessian.io and their java8
 packages; the private fields and toString methods of the Java platform's classes.
@@ -39,9 +39,9 @@ def shortened(text: str, limit: int = MAX_SHOWN) -> str:
 
 
 def annotate(node: Node) -> str:
-    """What a value means beyond its raw fields, in at most `MAX_SHOWN` characters; mostly empty.
+    """The meaning of a value beyond its raw fields, in at most `MAX_SHOWN` characters; mostly empty.
 
-    The text may hold any character that the sender put in.
+    The text is untrusted: it may contain any character.
     """
     kind = node.kind
     if kind == t.OBJECT or kind == t.MAP:
@@ -53,18 +53,18 @@ def annotate(node: Node) -> str:
     return ""
 
 
-def _meaning(named: Members) -> str:
-    name = named.type
+def _meaning(members: Members) -> str:
+    name = members.type
     if not name:
-        return _generic(named)
+        return _generic(members)
     reader = _READERS.get(name)
     if reader is None and name.endswith("Handle") and ".hessian.io." in name:
         reader = _HANDLES.get(name[name.rfind(".") + 1 : -6])
     if reader is None and name.startswith("java.time."):
         reader = TIMES.get(name[10:])
     if reader is not None:
-        return reader(named)
-    return _constant(named)
+        return reader(members)
+    return _constant(members)
 
 
 # --- enums, generic beans -----------------------------------------------------------------------
@@ -74,14 +74,14 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 _CLASS: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)+\Z")
 
 
-def _constant(named: Members) -> str:
-    """An enum constant: its class has the one field `name`, which holds an identifier in capitals."""
-    if len(named.values) != 1:
+def _constant(members: Members) -> str:
+    """An enum constant: an object whose only field is `name`, an identifier in capitals."""
+    if len(members.values) != 1:
         return ""
-    text = named.text("name")
+    text = members.text("name")
     if text is None:
         return ""
-    simple = named.type[named.type.rfind(".") + 1 :]
+    simple = members.type[members.type.rfind(".") + 1 :]
     if _CONSTANT.match(text) or ("Enum" in simple and _IDENTIFIER.match(text)):
         return f"{_enum_class(simple)}.{text}"
     return ""
@@ -93,9 +93,9 @@ def _enum_class(simple: str) -> str:
     return simple[simple.rfind("$") + 1 :]
 
 
-def _generic(named: Members) -> str:
+def _generic(members: Members) -> str:
     """A bean sent as a map without a type, its class under the key "class", as in generic calls."""
-    text = named.text("class")
+    text = members.text("class")
     return f"a {text}" if text is not None and _CLASS.match(text) else ""
 
 
@@ -104,42 +104,42 @@ def _generic(named: Members) -> str:
 _LOST: Final = "number lost by the sender"
 
 
-def _text_value(named: Members) -> str:
-    return named.text("value") or ""
+def _text_value(members: Members) -> str:
+    return members.text("value") or ""
 
 
-def _number_value(named: Members) -> str:
-    number = named.whole("value")
+def _number_value(members: Members) -> str:
+    number = members.whole("value")
     return "" if number is None else str(number)
 
 
-def _flag_value(named: Members) -> str:
-    number = named.whole("value")
+def _flag_value(members: Members) -> str:
+    number = members.whole("value")
     return "" if number is None else ("true" if number else "false")
 
 
 def number_lost(node: Node) -> str:
-    """What is left of a BigDecimal or BigInteger whose sender lost the number; empty for all else."""
+    """The rest of a BigDecimal or BigInteger whose sender lost the number; empty for any other value."""
     name = node.type_name
     if name == "java.math.BigDecimal":
-        said = _big_decimal(Members(node))
+        text = _big_decimal(Members(node))
     elif name == "java.math.BigInteger":
-        said = _big_integer(Members(node))
+        text = _big_integer(Members(node))
     else:
         return ""
-    return f"{name}: {said}" if said.startswith(_LOST) else ""
+    return f"{name}: {text}" if text.startswith(_LOST) else ""
 
 
-def _big_decimal(named: Members) -> str:
-    text = named.text("value")
+def _big_decimal(members: Members) -> str:
+    text = members.text("value")
     if text is not None:
         return text
-    scale = named.whole("scale")
+    scale = members.whole("scale")
     if scale is None:
         return ""
-    if named.null("intVal"):
+    if members.null("intVal"):
         return f"{_LOST}: intVal is null, only scale {scale} is left"
-    inner = named.get("intVal")
+    inner = members.get("intVal")
     unscaled = None if inner is None else _integer(Members(inner))
     return "" if unscaled is None else _decimal_text(unscaled, scale)
 
@@ -158,14 +158,14 @@ def _decimal_text(unscaled: int, scale: int) -> str:
     return f"{sign}{head}E{exponent:+d}"
 
 
-def _integer(named: Members) -> int | None:
+def _integer(members: Members) -> int | None:
     """A java.math.BigInteger of at most `MAX_ITEMS` words, from `signum` and the words of `mag`."""
-    signum = named.whole("signum")
+    signum = members.whole("signum")
     if signum is None or not -1 <= signum <= 1:
         return None
     if signum == 0:
         return 0
-    words = numbers_of(named.get("mag"))
+    words = numbers_of(members.get("mag"))
     if not words:
         return None
     magnitude = 0
@@ -174,13 +174,13 @@ def _integer(named: Members) -> int | None:
     return signum * magnitude
 
 
-def _big_integer(named: Members) -> str:
-    text = named.text("value")
+def _big_integer(members: Members) -> str:
+    text = members.text("value")
     if text is not None:
         return text
-    if named.null("mag") and named.whole("signum"):
+    if members.null("mag") and members.whole("signum"):
         return f"{_LOST}: mag is null"
-    number = _integer(named)
+    number = _integer(members)
     return "" if number is None else _digits(number)
 
 
@@ -189,13 +189,13 @@ def _digits(number: int) -> str:
     return text if len(text) <= 80 else f"{text[:40]}… ({len(text)} characters)"
 
 
-def _boxed_whole(named: Members) -> str:
-    number = named.whole("_value")
+def _boxed_whole(members: Members) -> str:
+    number = members.whole("_value")
     return "" if number is None else str(number)
 
 
-def _boxed_float(named: Members) -> str:
-    node = named.get("_value")
+def _boxed_float(members: Members) -> str:
+    node = members.get("_value")
     if node is None or node.kind != t.DOUBLE:
         return ""
     value = node.value
@@ -203,7 +203,7 @@ def _boxed_float(named: Members) -> str:
 
 
 def _float_text(value: float) -> str:
-    """The shortest digits that give the same 32-bit float; empty where the value is none."""
+    """The shortest digits that give the same 32-bit float; empty for a value that is not one."""
     if value != value or value in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
     if abs(value) > 3.4028235677973366e38:  # half-way between the greatest float and the next power
@@ -218,9 +218,9 @@ def _float_text(value: float) -> str:
     return ""
 
 
-def _bit_set(named: Members) -> str:
-    """As java.util.BitSet.toString: the positions of the bits set."""
-    words = numbers_of(named.get("words"))
+def _bit_set(members: Members) -> str:
+    """As java.util.BitSet.toString: the positions of the set bits."""
+    words = numbers_of(members.get("words"))
     if words is None:
         return ""
     places: list[str] = []
@@ -233,12 +233,12 @@ def _bit_set(named: Members) -> str:
     return "{" + ", ".join(places[:MAX_ITEMS]) + (", …" if len(places) > MAX_ITEMS else "") + "}"
 
 
-def _uuid(named: Members) -> str:
-    text = named.text("value")
+def _uuid(members: Members) -> str:
+    text = members.text("value")
     if text is not None:
         return text
-    high = named.whole("mostSigBits")
-    low = named.whole("leastSigBits")
+    high = members.whole("mostSigBits")
+    low = members.whole("leastSigBits")
     if high is None or low is None:
         return ""
     digits = f"{high & 0xFFFFFFFFFFFFFFFF:016x}{low & 0xFFFFFFFFFFFFFFFF:016x}"
@@ -248,12 +248,12 @@ def _uuid(named: Members) -> str:
 # --- dates and moments --------------------------------------------------------------------------
 
 
-def _date_value(named: Members) -> str:
-    return date_of(named.get("value"))
+def _date_value(members: Members) -> str:
+    return date_of(members.get("value"))
 
 
-def _calendar(named: Members) -> str:
-    return date_of(named.get("date"))
+def _calendar(members: Members) -> str:
+    return date_of(members.get("date"))
 
 
 _TIME_WORD: Final = re.compile(
@@ -263,7 +263,7 @@ _TIME_WORD: Final = re.compile(
 
 
 def _moment(node: Node) -> str:
-    """The moment that an integer says, where its field's name says time and its size fits 2001 to 2100."""
+    """The time of an integer whose field has a name such as "createTime", and which is in 2001 to 2100."""
     number = node.number
     if node.kind == t.LONG and 10**12 <= number < 4_102_444_800_000:
         milliseconds = number
@@ -276,7 +276,7 @@ def _moment(node: Node) -> str:
 
 
 def _name_of(node: Node) -> str:
-    """The name of the field or the key that a value stands under; empty far into a wide object."""
+    """The name of the field, or the key, of a value; empty after the first `MAX_FIELDS` fields."""
     parent = node.parent
     if parent is None:
         return ""
@@ -285,7 +285,7 @@ def _name_of(node: Node) -> str:
         names = field_names(parent)
         return names[position] if position < len(names) else ""
     if parent.kind == t.MAP and position % 2:
-        # The key lies right before its value.
+        # The key directly precedes its value.
         key = Node(node.tape, node.index - 1, node.buffer)
         if key.kind in TEXTS:
             return text_of(key) or ""
@@ -295,41 +295,43 @@ def _name_of(node: Node) -> str:
 # --- other classes of the platform --------------------------------------------------------------
 
 
-def _quoted_value(named: Members) -> str:
-    """The text of a StringBuilder: `value` is its whole capacity, `count` what is used of it."""
-    text = named.text("value")
+def _quoted_value(members: Members) -> str:
+    """The text of a StringBuilder: `value` has its whole capacity, `count` is the part in use."""
+    text = members.text("value")
     if text is None:
         return ""
-    count = named.whole("count")
+    count = members.whole("count")
     if count is not None and 0 <= count <= len(text):
         text = text[:count]
     return f'"{text}"'
 
 
-def _class(named: Members) -> str:
-    name = named.text("name")
+def _class(members: Members) -> str:
+    name = members.text("name")
     return f"{name}.class" if name else ""
 
 
-def _locale(named: Members) -> str:
-    text = named.text("value")
+def _locale(members: Members) -> str:
+    text = members.text("value")
     if text is not None:
         return text
-    language = named.text("language")
+    language = members.text("language")
     if language is not None:
-        return "_".join([part for part in (language, named.text("country"), named.text("variant")) if part])
-    if named.type == "java.util.Locale" and not named.values:
+        return "_".join(
+            [part for part in (language, members.text("country"), members.text("variant")) if part]
+        )
+    if members.type == "java.util.Locale" and not members.values:
         return "locale lost by the sender: the object has no fields"
     return ""
 
 
-def _inet_address(named: Members) -> str:
+def _inet_address(members: Members) -> str:
     """As java.net.InetAddress.toString: host name, slash, address."""
-    holder = named.get("holder")
+    holder = members.get("holder")
     if holder is not None and holder.kind in (t.OBJECT, t.MAP):
-        named = Members(holder)
-    host = named.text("hostName") or ""
-    node = named.get("address")
+        members = Members(holder)
+    host = members.text("hostName") or ""
+    node = members.get("address")
     number = whole_of(node)
     content = b""
     if node is not None and node.kind == t.BYTES:
@@ -343,70 +345,70 @@ def _inet_address(named: Members) -> str:
     return ""
 
 
-def _socket_address(named: Members) -> str:
-    holder = named.get("holder")
+def _socket_address(members: Members) -> str:
+    holder = members.get("holder")
     if holder is not None and holder.kind in (t.OBJECT, t.MAP):
-        named = Members(holder)
-    port = named.whole("port")
-    address = named.get("addr")
-    host = named.text("hostName") or named.text("hostname") or ""
+        members = Members(holder)
+    port = members.whole("port")
+    address = members.get("addr")
+    host = members.text("hostName") or members.text("hostname") or ""
     if address is not None and address.kind in (t.OBJECT, t.MAP):
         host = _inet_address(Members(address)) or host
     return "" if port is None or not host else f"{host}:{port}"
 
 
-def _url(named: Members) -> str:
+def _url(members: Members) -> str:
     """As java.net.URL.toString."""
-    protocol = named.text("protocol")
+    protocol = members.text("protocol")
     if not protocol:
         return ""
-    host = named.text("authority") or named.text("host")
-    port = named.whole("port")
-    if named.text("authority") is None and host and port is not None and port > 0:
+    host = members.text("authority") or members.text("host")
+    port = members.whole("port")
+    if members.text("authority") is None and host and port is not None and port > 0:
         host = f"{host}:{port}"
-    fragment = named.text("ref")
+    fragment = members.text("ref")
     before = f"{protocol}://{host}" if host else f"{protocol}:"
-    return before + (named.text("file") or "") + (f"#{fragment}" if fragment else "")
+    return before + (members.text("file") or "") + (f"#{fragment}" if fragment else "")
 
 
-def _uri(named: Members) -> str:
-    return named.text("string") or named.text("uri") or named.text("value") or ""
+def _uri(members: Members) -> str:
+    return members.text("string") or members.text("uri") or members.text("value") or ""
 
 
-def _pattern(named: Members) -> str:
-    text = named.text("pattern")
+def _pattern(members: Members) -> str:
+    text = members.text("pattern")
     return "" if text is None else f"/{text}/"
 
 
-def _currency(named: Members) -> str:
-    return named.text("currencyCode") or ""
+def _currency(members: Members) -> str:
+    return members.text("currencyCode") or ""
 
 
-def _time_zone(named: Members) -> str:
-    return named.text("ID") or ""
+def _time_zone(members: Members) -> str:
+    return members.text("ID") or ""
 
 
-def _optional(named: Members) -> str:
-    value = named.values.get("value")
+def _optional(members: Members) -> str:
+    value = members.values.get("value")
     return "empty" if value is not None and value.kind == t.NULL else ""
 
 
 # --- beans of Dubbo and SOFA --------------------------------------------------------------------
 
 
-def _sofa_request(named: Members) -> str:
-    service, method = named.text("targetServiceUniqueName"), named.text("methodName")
+def _sofa_request(members: Members) -> str:
+    service, method = members.text("targetServiceUniqueName"), members.text("methodName")
     if service is None or method is None:
         return ""
-    types = names_of(named.get("methodArgSigs"))
+    types = names_of(members.get("methodArgSigs"))
     return f"{service} {method}({', '.join(types or [])})"
 
 
-def _sofa_response(named: Members) -> str:
-    flag = named.get("isError")
+def _sofa_response(members: Members) -> str:
+    flag = members.get("isError")
     if flag is not None and flag.kind == t.BOOL and flag.number:
-        return f"error: {named.text('errorMsg') or ''}"
-    answer = named.get("appResponse")
+        return f"error: {members.text('errorMsg') or ''}"
+    answer = members.get("appResponse")
     if answer is not None and answer.kind in (t.OBJECT, t.MAP):
         inner = Members(answer)
         if is_exception(inner):
@@ -414,28 +416,28 @@ def _sofa_response(named: Members) -> str:
     return ""
 
 
-def _invocation(named: Members) -> str:
-    method = named.text("methodName")
+def _invocation(members: Members) -> str:
+    method = members.text("methodName")
     if method is None:
         return ""
-    types = names_of(named.get("parameterTypes"))
-    service = named.text("serviceName") or named.text("className") or ""
+    types = names_of(members.get("parameterTypes"))
+    service = members.text("serviceName") or members.text("className") or ""
     return f"{service} {method}({', '.join(types or [])})".strip()
 
 
-def _generic_type(named: Members) -> str:
-    name = named.text("type")
+def _generic_type(members: Members) -> str:
+    name = members.text("type")
     return f"a {name}" if name else ""
 
 
-def _generic_exception(named: Members) -> str:
-    name = named.text("exceptionClass")
-    message = named.text("exceptionMessage")
+def _generic_exception(members: Members) -> str:
+    name = members.text("exceptionClass")
+    message = members.text("exceptionMessage")
     return "" if name is None else name + (f": {message}" if message else "")
 
 
-def _bean_descriptor(named: Members) -> str:
-    name = named.text("className")
+def _bean_descriptor(members: Members) -> str:
+    name = members.text("className")
     return f"a {name}" if name else ""
 
 
@@ -458,15 +460,15 @@ _MAGIC: Final[tuple[tuple[bytes, str], ...]] = (
     (b"H\x02\x00R", "Hessian 2.0 reply"),
     (b"\xda\xbb", "Dubbo frame"),
 )
-_LOOKED_AT: Final = 65536
+_LOOKED_AT: Final = 65536  # bytes
 
 
 def _looks_like(node: Node) -> str:
-    """The format that the bytes seem to be of, by their first bytes; text where all of it prints."""
+    """The format that bytes seem to have, by the first of them; text if all of it is printable."""
     content = node.content
-    for magic, what in _MAGIC:
+    for magic, format_name in _MAGIC:
         if content.startswith(magic) and (len(content) >= 16 or len(magic) >= 4):
-            return f"looks like {what}"
+            return f"looks like {format_name}"
     if len(content) >= 8 and content[0] == 0x78 and (content[0] << 8 | content[1]) % 31 == 0:
         try:
             zlib.decompressobj().decompress(content[:512], 512)

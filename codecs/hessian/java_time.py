@@ -1,4 +1,4 @@
-"""Values of java.time, as the handles of Hessian's writers and their own fields say them."""
+"""Values of java.time, from the handles of Hessian's writers or from their own fields."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -20,15 +20,15 @@ def _year_text(year: int) -> str:
     return f"{year:+d}" if year > 0 else f"-{-year:04d}"
 
 
-def _local_date(named: Members) -> str:
-    year, month, day = named.whole("year"), named.whole("month"), named.whole("day")
+def _local_date(members: Members) -> str:
+    year, month, day = members.whole("year"), members.whole("month"), members.whole("day")
     if year is None or month is None or day is None or not (1 <= month <= 12 and 1 <= day <= 31):
         return ""
     return f"{_year_text(year)}-{month:02d}-{day:02d}"
 
 
 def _clock(hour: int, minute: int, second: int, nanos: int) -> str:
-    """As java.time.LocalTime.toString: seconds and fractions only where there are some."""
+    """As java.time.LocalTime.toString: seconds and fractions only if they are not zero."""
     text = f"{hour:02d}:{minute:02d}"
     if not second and not nanos:
         return text
@@ -41,9 +41,9 @@ def _clock(hour: int, minute: int, second: int, nanos: int) -> str:
     return f"{text}.{digits[:6] if digits.endswith('000') else digits}"
 
 
-def _local_time(named: Members) -> str:
-    hour, minute = named.whole("hour"), named.whole("minute")
-    second, nano = named.whole("second"), named.whole("nano")
+def _local_time(members: Members) -> str:
+    hour, minute = members.whole("hour"), members.whole("minute")
+    second, nano = members.whole("second"), members.whole("nano")
     if hour is None or minute is None or second is None or nano is None:
         return ""
     if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= nano < 10**9):
@@ -51,10 +51,10 @@ def _local_time(named: Members) -> str:
     return _clock(hour, minute, second, nano)
 
 
-def _inner(named: Members, *names: str) -> str:
-    """The meaning of the first of the fields that is there: an object's, or the text itself."""
+def _inner(members: Members, *names: str) -> str:
+    """The meaning of the first of the members that exists: of an object, or the text itself."""
     for name in names:
-        node = named.get(name)
+        node = members.get(name)
         if node is None:
             continue
         if node.kind == t.OBJECT or node.kind == t.MAP:
@@ -68,17 +68,17 @@ def _inner(named: Members, *names: str) -> str:
     return ""
 
 
-def _local_date_time(named: Members) -> str:
-    date, time = _inner(named, "date"), _inner(named, "time")
+def _local_date_time(members: Members) -> str:
+    date, time = _inner(members, "date"), _inner(members, "time")
     return f"{date}T{time}" if date and time else ""
 
 
-def _zone_offset(named: Members) -> str:
-    seconds = named.whole("seconds")
+def _zone_offset(members: Members) -> str:
+    seconds = members.whole("seconds")
     if seconds is None:
-        seconds = named.whole("totalSeconds")
+        seconds = members.whole("totalSeconds")
     if seconds is None or abs(seconds) > 18 * 3600:
-        return named.text("id") or ""
+        return members.text("id") or ""
     if seconds == 0:
         return "Z"
     minutes, rest = divmod(abs(seconds), 60)
@@ -86,30 +86,30 @@ def _zone_offset(named: Members) -> str:
     return f"{text}:{rest:02d}" if rest else text
 
 
-def _zone(named: Members) -> str:
-    return named.text("zoneId") or named.text("id") or ""
+def _zone(members: Members) -> str:
+    return members.text("zoneId") or members.text("id") or ""
 
 
-def _offset_date_time(named: Members) -> str:
-    date_time, offset = _inner(named, "dateTime"), _inner(named, "offset")
+def _offset_date_time(members: Members) -> str:
+    date_time, offset = _inner(members, "dateTime"), _inner(members, "offset")
     return date_time + offset if date_time and offset else ""
 
 
-def _offset_time(named: Members) -> str:
-    time, offset = _inner(named, "localTime", "time"), _inner(named, "zoneOffset", "offset")
+def _offset_time(members: Members) -> str:
+    time, offset = _inner(members, "localTime", "time"), _inner(members, "zoneOffset", "offset")
     return time + offset if time and offset else ""
 
 
-def _zoned_date_time(named: Members) -> str:
-    date_time, offset = _inner(named, "dateTime"), _inner(named, "offset")
-    zone = _inner(named, "zoneId", "zone")
+def _zoned_date_time(members: Members) -> str:
+    date_time, offset = _inner(members, "dateTime"), _inner(members, "offset")
+    zone = _inner(members, "zoneId", "zone")
     if not date_time or not offset:
         return ""
     return date_time + offset + (f"[{zone}]" if zone and zone != offset else "")
 
 
-def _instant(named: Members) -> str:
-    seconds, nanos = named.whole("seconds"), named.whole("nanos")
+def _instant(members: Members) -> str:
+    seconds, nanos = members.whole("seconds"), members.whole("nanos")
     if seconds is None or nanos is None or not 0 <= nanos < 10**9 or abs(seconds) > 10**12:
         return ""
     try:
@@ -121,9 +121,9 @@ def _instant(named: Members) -> str:
     return f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}T{clock}{':00' if len(clock) == 5 else ''}Z"
 
 
-def _duration(named: Members) -> str:
+def _duration(members: Members) -> str:
     """As java.time.Duration.toString."""
-    seconds, nanos = named.whole("seconds"), named.whole("nanos")
+    seconds, nanos = members.whole("seconds"), members.whole("nanos")
     if seconds is None or nanos is None or not 0 <= nanos < 10**9:
         return ""
     total = seconds * 10**9 + nanos
@@ -137,26 +137,26 @@ def _duration(named: Members) -> str:
     return text
 
 
-def _period(named: Members) -> str:
-    years, months, days = named.whole("years"), named.whole("months"), named.whole("days")
+def _period(members: Members) -> str:
+    years, months, days = members.whole("years"), members.whole("months"), members.whole("days")
     if years is None or months is None or days is None:
         return ""
     parts = [f"{number}{unit}" for number, unit in ((years, "Y"), (months, "M"), (days, "D")) if number]
     return "P" + ("".join(parts) or "0D")
 
 
-def _year(named: Members) -> str:
-    year = named.whole("year")
+def _year(members: Members) -> str:
+    year = members.whole("year")
     return "" if year is None else str(year)
 
 
-def _year_month(named: Members) -> str:
-    year, month = named.whole("year"), named.whole("month")
+def _year_month(members: Members) -> str:
+    year, month = members.whole("year"), members.whole("month")
     return "" if year is None or month is None or not 1 <= month <= 12 else f"{_year_text(year)}-{month:02d}"
 
 
-def _month_day(named: Members) -> str:
-    month, day = named.whole("month"), named.whole("day")
+def _month_day(members: Members) -> str:
+    month, day = members.whole("month"), members.whole("day")
     if month is None or day is None or not (1 <= month <= 12 and 1 <= day <= 31):
         return ""
     return f"--{month:02d}-{day:02d}"
@@ -170,7 +170,7 @@ def date_of(node: Node | None) -> str:
 
 
 def iso(milliseconds: int) -> str:
-    """ISO 8601 in UTC of milliseconds since 1970; empty for what no calendar has."""
+    """ISO 8601 in UTC of milliseconds since 1970; empty outside the years 1 to 9999."""
     try:
         return date_text(milliseconds)
     except (OverflowError, ValueError):
@@ -195,7 +195,7 @@ TIMES: Final[dict[str, Reader]] = {
     "ZoneOffset": _zone_offset,
 }
 
-# What other times are made of: read without going further down than one level each.
+# The parts of other times, each read one level deep.
 _PARTS: Final[dict[str, Reader]] = {
     "LocalDate": _local_date,
     "LocalTime": _local_time,

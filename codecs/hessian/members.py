@@ -1,23 +1,23 @@
-"""The named values of an object on the tape, for reading classes that are known."""
+"""The members of an object or map on the tape by name, for reading well-known classes."""
 
 from typing import Final
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import Node
 
-# Limits, so that values reached again and again through references cost little each time.
-MAX_FIELDS: Final = 64  # named values of one object looked at
-MAX_TEXT: Final = 4096  # bytes of one text read
-MAX_ITEMS: Final = 64  # items of one array of numbers or of names
+# Limits, so that values reached repeatedly through references cost little each time.
+MAX_FIELDS: Final = 64  # members of one object
+MAX_TEXT: Final = 4096  # bytes of one text
+MAX_ITEMS: Final = 64  # items of one array of numbers or names
 
 _WHOLE: Final = (t.INT, t.LONG, t.INT8, t.INT16, t.INT32, t.INT64)
 TEXTS: Final = (t.STRING, t.STRING16, t.TEXT)
 
 
 class Members:
-    """The first `MAX_FIELDS` values of an object or a map, by name, and its class.
+    """The first `MAX_FIELDS` members of an object or map, by name, and its class.
 
-    Of fields with one name the first counts. References are followed when a value is asked for.
+    Of members with the same name the first counts. `get` and the methods after it follow references.
     """
 
     def __init__(self, node: Node) -> None:
@@ -39,35 +39,37 @@ class Members:
                 self.values.setdefault(key, part)
 
     def get(self, name: str) -> Node | None:
-        """The value of a field; what it refers to where it is a reference."""
+        """The value of a member; the target of a reference."""
         value = self.values.get(name)
         return None if value is None else follow(value)
 
     def text(self, name: str) -> str | None:
+        """The text of a member; None if it is not a text."""
         return text_of(self.get(name))
 
     def whole(self, name: str) -> int | None:
+        """The integer of a member; None if it is not an integer."""
         return whole_of(self.get(name))
 
     def null(self, name: str) -> bool:
-        """True where the field is there and null."""
+        """True if the member exists and is null."""
         value = self.values.get(name)
         return value is not None and value.kind == t.NULL
 
 
 def follow(node: Node) -> Node | None:
-    """The node itself, or the one that it refers to; None where the reference dangles."""
+    """The node itself, or the target of a reference; None for a dangling reference."""
     if node.kind != t.REF:
         return node
     target = node.target
     if not 0 <= target < node.tape.size():
         return None
-    found = Node(node.tape, target, node.buffer)
-    return None if found.kind == t.REF else found
+    value = Node(node.tape, target, node.buffer)
+    return None if value.kind == t.REF else value
 
 
 def text_of(node: Node | None) -> str | None:
-    """The text of a string of at most `MAX_TEXT` bytes that is well-formed; None for anything else."""
+    """The text of a well-formed string of at most `MAX_TEXT` bytes; None for any other value."""
     if node is None or node.kind not in TEXTS:
         return None
     size = node.tape.end(node.index) - node.tape.start(node.index)
@@ -75,12 +77,12 @@ def text_of(node: Node | None) -> str | None:
 
 
 def whole_of(node: Node | None) -> int | None:
-    """The number of an integer; None for anything else."""
+    """The number of an integer; None for any other value."""
     return None if node is None or node.kind not in _WHOLE else node.number
 
 
 def class_name(node: Node) -> str:
-    """The class of an object, the type of a list or map; empty where there is none."""
+    """The class of an object, the type of a list or map; empty if it has none."""
     if node.kind == t.OBJECT:
         for part in Node(node.tape, node.number & t.LOW_HALF, node.buffer).parts():
             if part.kind in TEXTS:
@@ -106,34 +108,34 @@ def field_names(node: Node) -> list[str]:
 
 
 def numbers_of(node: Node | None) -> list[int] | None:
-    """The integers of a list of at most `MAX_ITEMS` that holds nothing else."""
+    """The items of a list of at most `MAX_ITEMS` integers; None for any other value."""
     if node is None or node.kind != t.LIST:
         return None
-    found: list[int] = []
+    numbers: list[int] = []
     for part in node.parts():
         if part.hidden:
             continue
         number = whole_of(part)
-        if number is None or len(found) == MAX_ITEMS:
+        if number is None or len(numbers) == MAX_ITEMS:
             return None
-        found.append(number)
-    return found
+        numbers.append(number)
+    return numbers
 
 
 def names_of(node: Node | None) -> list[str] | None:
-    """The strings, or the names of the classes, of a list; the first ones where there are many."""
+    """The strings, or the names of the classes, in a list; "…" after the first `MAX_ITEMS`."""
     if node is None or node.kind != t.LIST:
         return None
-    found: list[str] = []
+    names: list[str] = []
     for part in node.parts():
         if part.hidden:
             continue
-        if len(found) == MAX_ITEMS:
-            found.append("…")
+        if len(names) == MAX_ITEMS:
+            names.append("…")
             break
         value = follow(part)
         if value is not None and value.kind in (t.OBJECT, t.MAP):
-            found.append(Members(value).text("name") or "?")
+            names.append(Members(value).text("name") or "?")
         else:
-            found.append(text_of(value) or "?")
-    return found
+            names.append(text_of(value) or "?")
+    return names

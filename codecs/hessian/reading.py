@@ -1,25 +1,48 @@
-"""Hessian messages in one line, as an engineer says them."""
+"""Hessian's messages for people: their kind, their exchange, a summary in one line.
+
+The meaning of Java values is in java.py, stack traces are in throwable.py.
+"""
 
 from typing import Final
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.codec import Exchange
 from wirelens.codecs.node import Node
 from wirelens.codecs.words import count
 
-SHOWN: Final = 4  # values named in a line
+SHOWN: Final = 4  # values in a line
 TEXT_SHOWN: Final = 60  # characters of a text
 
 
 def body_of(root: Node) -> Node | None:
-    """The member that says what a message is: "values", "call", …; None in a message cut before it."""
+    """The member that gives a message its kind: "values", "call", …; None in a message cut before it."""
     for part in root.parts():
         if not part.hidden and part.field.name != "version":
             return part
     return None
 
 
+def kind(root: Node) -> str:
+    """The name of the message's body: "call", "reply", "values", …; "fault" for a reply with a fault."""
+    body = body_of(root)
+    if body is None:
+        return "message"
+    name = body.field.name
+    if name == "reply" and body.member("fault") is not None:
+        return "fault"
+    return name
+
+
+def exchange(root: Node) -> Exchange:
+    """A call is answered in order, by a reply or a fault."""
+    name = kind(root)
+    if name == "call":
+        return Exchange("request")
+    return Exchange("reply" if name in ("reply", "fault") else "")
+
+
 def message_line(root: Node) -> str:
-    """A message: what it is, of whom, with what."""
+    """A message in one line: its kind, its method or class, its values."""
     body = body_of(root)
     if body is None:
         return "message"
@@ -37,8 +60,8 @@ def message_line(root: Node) -> str:
         packets = body.children
         first = packets[0].member("values") if packets else None
         packets_shown = count(len(packets), "packet")
-        more = ", …" if len(packets) > 1 else ""
-        return packets_shown if first is None else f"{packets_shown}: {values_line(first)}{more}"
+        others = ", …" if len(packets) > 1 else ""
+        return packets_shown if first is None else f"{packets_shown}: {values_line(first)}{others}"
     if name == "envelope":
         return _envelope_line(body)
     return "values: " + values_line(body)
@@ -48,10 +71,10 @@ def call_line(call: Node) -> str:
     """`call method(types)`."""
     method = call.member("method")
     arguments = call.member("arguments")
-    said = [] if arguments is None else [type_word(part) for part in arguments.children[: 2 * SHOWN]]
+    types = [] if arguments is None else [type_word(part) for part in arguments.children[: 2 * SHOWN]]
     if arguments is not None and len(arguments.children) > 2 * SHOWN:
-        said.append("…")
-    return f"call {'?' if method is None else method.shown}({', '.join(said)})"
+        types.append("…")
+    return f"call {'?' if method is None else method.shown}({', '.join(types)})"
 
 
 def _reply_line(reply: Node) -> str:
@@ -64,42 +87,42 @@ def _reply_line(reply: Node) -> str:
 
 def fault_line(fault: Node) -> str:
     """`fault code "message"`."""
-    said = "fault"
+    line = "fault"
     members = fault.children
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for key, value in zip(members[::2], members[1::2], strict=False):
         if key.kind == t.STRING16 and value.kind == t.STRING16:
-            found[key.shown] = value.shown
-    if "code" in found:
-        said += " " + found["code"]
-    if found.get("message"):
-        said += f' "{cut(found["message"])}"'
-    return said
+            texts[key.shown] = value.shown
+    if "code" in texts:
+        line += " " + texts["code"]
+    if texts.get("message"):
+        line += f' "{cut(texts["message"])}"'
+    return line
 
 
 def _envelope_line(envelope: Node) -> str:
     method = envelope.member("method")
-    said = "envelope" + ("" if method is None else " " + method.shown.rpartition(".")[2])
+    line = "envelope" + ("" if method is None else " " + method.shown.rpartition(".")[2])
     parts = envelope.member("parts")
     for part in [] if parts is None else parts.children:
         content = part.member("content")
         if content is not None and content.kind == t.STRUCT:
-            return f"{said}: {message_line(content)}"
-    return said
+            return f"{line}: {message_line(content)}"
+    return line
 
 
 def values_line(values: Node) -> str:
     """The values of an array, the first few of them."""
-    said: list[str] = []
-    more = False
+    words: list[str] = []
+    others = False
     for part in values.parts():
         if part.hidden:
             continue
-        if len(said) == SHOWN:
-            more = True
+        if len(words) == SHOWN:
+            others = True
             break
-        said.append(value_words(part))
-    return (", ".join(said) or "none") + (", …" if more else "")
+        words.append(value_words(part))
+    return (", ".join(words) or "none") + (", …" if others else "")
 
 
 def value_words(value: Node) -> str:

@@ -1,4 +1,4 @@
-"""Exceptions on the tape as Java prints them.
+"""Exceptions on the tape, as Java prints them.
 
 Sources: java.lang.Throwable (printStackTrace, toString), java.lang.StackTraceElement (toString).
 """
@@ -8,6 +8,7 @@ from typing import Final
 from wirelens.codecs import tape as t
 from wirelens.codecs.hessian.members import MAX_TEXT, TEXTS, Members, follow
 from wirelens.codecs.node import Node
+from wirelens.codecs.words import count
 
 MAX_LINES: Final = 1000  # lines of one stack trace
 MAX_FRAME: Final = 400  # characters of one of its frames
@@ -15,62 +16,62 @@ MAX_FRAME: Final = 400  # characters of one of its frames
 _CAUSES: Final = ("cause", "undeclaredThrowable", "target", "ex", "rootCause")
 
 
-def is_exception(named: Members) -> bool:
-    """True for what has the fields of a Throwable, or the name of one and a message or a cause."""
-    values = named.values
-    if not named.type:
+def is_exception(members: Members) -> bool:
+    """True for an object with the fields of a Throwable, or the name of one and a message or a cause."""
+    values = members.values
+    if not members.type:
         return False
     if "detailMessage" in values and ("cause" in values or "stackTrace" in values):
         return True
-    if named.type.endswith("Error"):
+    if members.type.endswith("Error"):
         return "detailMessage" in values or "stackTrace" in values
-    if not named.type.endswith(("Exception", "Throwable")):
+    if not members.type.endswith(("Exception", "Throwable")):
         return False
     return "detailMessage" in values or "message" in values or "stackTrace" in values or "cause" in values
 
 
-def heading(named: Members) -> str:
-    """As Throwable.toString: the class and, where there is one, the message."""
-    message = named.text("detailMessage")
+def heading(members: Members) -> str:
+    """As Throwable.toString: the class, and the message if there is one."""
+    message = members.text("detailMessage")
     if message is None:
-        message = named.text("message")
-    if message is None and named.get("detailMessage") is not None:
-        node = named.get("detailMessage")
+        message = members.text("message")
+    if message is None and members.get("detailMessage") is not None:
+        node = members.get("detailMessage")
         if node is not None and node.kind in TEXTS:
             message = node.content[:MAX_TEXT].decode("utf-8", "replace") + "…"
-    return named.type if message is None else f"{named.type}: {message}"
+    return members.type if message is None else f"{members.type}: {message}"
 
 
-def _cause_of(named: Members) -> Node | None:
-    """The node under the field that holds the cause, as it stands: it may be a reference."""
+def _cause_of(members: Members) -> Node | None:
+    """The value of the field that holds the cause; it may be a reference."""
     for name in _CAUSES:
-        value = named.values.get(name)
+        value = members.values.get(name)
         if value is not None and value.kind in (t.OBJECT, t.MAP, t.REF):
             return value
     return None
 
 
 def _traced_above(node: Node) -> bool:
-    """True where the trace of the exception around this one tells of it already."""
+    """True if the trace of the enclosing exception has this one."""
     parent = node.parent
     if parent is not None and parent.kind == t.LIST:
         outer = parent.parent
         if outer is None or outer.kind not in (t.OBJECT, t.MAP):
             return False
-        named = Members(outer)
-        held = named.values.get("suppressedExceptions")
-        return held is not None and held.index == parent.index and is_exception(named)
+        members = Members(outer)
+        held = members.values.get("suppressedExceptions")
+        return held is not None and held.index == parent.index and is_exception(members)
     if parent is None or parent.kind not in (t.OBJECT, t.MAP):
         return False
-    named = Members(parent)
-    if not is_exception(named):
+    members = Members(parent)
+    if not is_exception(members):
         return False
-    cause = _cause_of(named)
+    cause = _cause_of(members)
     return cause is not None and cause.index == node.index
 
 
 class _Entry:
-    """An exception still to be printed: its node, and what stands before it."""
+    """An exception still to be printed: its node, its caption, and the frames of the enclosing exception."""
 
     def __init__(self, node: Node, caption: str, prefix: str, above: list[str]) -> None:
         self.node: Final = node
@@ -82,9 +83,9 @@ class _Entry:
 def stack_trace(node: Node) -> list[str]:
     """The lines of Java's stack trace of an exception, with its suppressed ones and its causes.
 
-    Empty for what is no exception, and for one that stands as cause or suppressed in another one, whose
-    trace has it. What is told elsewhere is not told again: exceptions met again and lists of frames
-    reached through a reference are named by their number. At most about `MAX_LINES` lines.
+    Empty for other values, and for an exception that is the cause of another one, or suppressed in it: it is
+    in the trace of that one. Nothing is printed twice: repeated exceptions, and lists of frames reached
+    through a reference, are named by their number. At most about `MAX_LINES` lines.
     """
     if node.kind not in (t.OBJECT, t.MAP) or not is_exception(Members(node)) or _traced_above(node):
         return []
@@ -94,7 +95,7 @@ def stack_trace(node: Node) -> list[str]:
     while stack:
         entry = stack.pop()
         if len(lines) >= MAX_LINES:
-            lines.append("\t… and more, left out here")
+            lines.append("\t… the rest is left out")
             break
         _print_one(entry, lines, seen, stack)
     return lines
@@ -104,20 +105,20 @@ def _print_one(entry: _Entry, lines: list[str], seen: set[int], stack: list[_Ent
     prefix = entry.prefix
     node = follow(entry.node)
     if node is None:
-        lines.append(f"{prefix}{entry.caption}#{entry.node.reference}, which is not there")
+        lines.append(f"{prefix}{entry.caption}#{entry.node.reference}, which does not exist")
         return
-    named = Members(node)
-    said = heading(named) if named.type else "an object without a class"
+    members = Members(node)
+    title = heading(members) if members.type else "an object without a class"
     if int(node.index) in seen:
-        lines.append(f"{prefix}{entry.caption}[CIRCULAR REFERENCE: {_one_line(said)}]")
+        lines.append(f"{prefix}{entry.caption}[CIRCULAR REFERENCE: {_one_line(title)}]")
         return
     seen.add(int(node.index))
-    for position, line in enumerate(said.split("\n")):
+    for position, line in enumerate(title.split("\n")):
         lines.append((f"{prefix}{entry.caption}" if position == 0 else "") + line.rstrip("\r"))
     if entry.node.kind == t.REF:
         lines.append(f"{prefix}\t... see #{node.reference}")
         return
-    frames = _frames(named, lines, prefix)
+    frames = _frames(members, lines, prefix)
     common = 0
     while common < min(len(frames), len(entry.above)) and frames[-1 - common] == entry.above[-1 - common]:
         common += 1
@@ -125,16 +126,16 @@ def _print_one(entry: _Entry, lines: list[str], seen: set[int], stack: list[_Ent
     room = max(MAX_LINES - len(lines), 0)
     lines.extend([f"{prefix}\tat {frame}" for frame in frames[: min(kept, room)]])
     if kept > room:
-        lines.append(f"{prefix}\t… {kept - room} frames left out here")
+        lines.append(f"{prefix}\t… {count(kept - room, 'frame')} left out")
     if common:
         lines.append(f"{prefix}\t... {common} more")
-    cause = _cause_of(named)
+    cause = _cause_of(members)
     if cause is not None:
         target = follow(cause)
         # A Throwable without a cause has itself in that field.
         if target is None or target.index != node.index:
             stack.append(_Entry(cause, "Caused by: ", prefix, frames))
-    held = named.values.get("suppressedExceptions")
+    held = members.values.get("suppressedExceptions")
     if held is not None and held.kind == t.LIST:
         suppressed: list[_Entry] = []
         for part in held.parts():
@@ -148,9 +149,9 @@ def _one_line(text: str) -> str:
     return text.replace("\r", "").replace("\n", " ")
 
 
-def _frames(named: Members, lines: list[str], prefix: str) -> list[str]:
-    """The frames of an exception's own list; of a list that is elsewhere, a line that says where."""
-    held = named.values.get("stackTrace")
+def _frames(members: Members, lines: list[str], prefix: str) -> list[str]:
+    """The frames in an exception's list; for a reference to a list, a line with its number."""
+    held = members.values.get("stackTrace")
     if held is None:
         return []
     if held.kind == t.REF:
@@ -170,23 +171,23 @@ def _frames(named: Members, lines: list[str], prefix: str) -> list[str]:
     return frames
 
 
-def frame_text(named: Members) -> str:
+def frame_text(members: Members) -> str:
     """As java.lang.StackTraceElement.toString."""
-    method = named.text("methodName")
-    declaring = named.text("declaringClass")
+    method = members.text("methodName")
+    declaring = members.text("declaringClass")
     if declaring is None or method is None:
         return ""
-    shown = named.whole("format") or 0
-    module = named.text("moduleName") or ""
-    loader = named.text("classLoaderName") or ""
-    version = named.text("moduleVersion") or ""
+    shown = members.whole("format") or 0
+    module = members.text("moduleName") or ""
+    loader = members.text("classLoaderName") or ""
+    version = members.text("moduleVersion") or ""
     before = f"{loader}/" if loader and not shown & 1 else ""
     if module:
         before += module + (f"@{version}" if version and not shown & 2 else "")
     if before:
         before += "/"
-    line = named.whole("lineNumber")
-    file = named.text("fileName")
+    line = members.whole("lineNumber")
+    file = members.text("fileName")
     if line == -2:
         place = "Native Method"
     elif file is None:

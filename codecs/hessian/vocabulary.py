@@ -1,11 +1,15 @@
-"""The opcodes of the dialects of Hessian: what a byte at a value's place opens.
+"""The dialects of Hessian and their opcodes: what a byte opens where a value or a message starts.
 
 Sources: the Hessian 2.0 draft text sections 3 to 6, and the notes on deployed software, section 1, for
-the other two dialects and for what the draft misprints. `LAYOUT_2006` is the layout that Resin wrote for
-half a year before the draft; it is only recognised, to be refused by name.
+the other two dialects and for misprints of the draft. `LAYOUT_2006` is the layout that Resin wrote for
+half a year before the draft; it is recognised only to be refused by name.
+
+The values of `$wire` are listed in forms.py (values) and message_forms.py (messages).
 """
 
 from typing import Final
+
+from mypy_extensions import i64
 
 V1: Final = 0  # Hessian 1.0
 DRAFT: Final = 1  # Hessian 2.0, first draft
@@ -14,7 +18,7 @@ LAYOUT_2006: Final = 3
 
 NAMES: Final = ("hessian1", "hessian2-draft", "hessian2", "the Hessian layout of 2006")
 
-# What an opcode opens.
+# What a byte opens: an action.
 BAD: Final = 0
 INT_1: Final = 1
 INT_2: Final = 2
@@ -60,15 +64,15 @@ LIST_SHORT: Final = 41  # 78-7f
 MAP_ENDED: Final = 42  # M of 1.0 and the draft: type?, pairs, z
 MAP_TYPED: Final = 43  # M of final
 MAP_UNTYPED: Final = 44  # H
-END: Final = 45
-CLASS_DRAFT: Final = 46
-CLASS_FINAL: Final = 47
-OBJECT_INT: Final = 48  # o of the draft, O of final: class number
-OBJECT_SHORT: Final = 49  # 60-6f
-XML_LAST: Final = 50
-XML_CHUNK: Final = 51
-REMOTE: Final = 52
-CLASS_2006: Final = 53
+OBJECT_INT: Final = 45  # o of the draft, O of final: class number
+OBJECT_SHORT: Final = 46  # 60-6f
+CLASS_2006: Final = 47  # a definition and its first object; containers: LIST_ENDED to CLASS_2006
+END: Final = 48
+CLASS_DRAFT: Final = 49
+CLASS_FINAL: Final = 50
+XML_LAST: Final = 51
+XML_CHUNK: Final = 52
+REMOTE: Final = 53
 DOUBLE_INT: Final = 54  # the layout of 2006 only
 DOUBLE_FIXED: Final = 55  # the layout of 2006 only
 
@@ -144,7 +148,7 @@ _OF_2006: Final[dict[int, int]] = {
     0x71: DOUBLE_FLOAT,
     0x76: LIST_AGAIN,
 }
-# Ranges of the compact forms: first byte, byte behind the last, what.
+# Ranges of the compact forms: first byte, byte after the last, action.
 _COMPACT: Final = (
     (0x00, 0x20, STRING_SHORT),
     (0x20, 0x30, BINARY_SHORT),
@@ -167,19 +171,41 @@ _COMPACT_2006: Final = ((0x10, 0x20, BAD), (0xB0, 0xC0, BAD))
 
 def _table(maps: list[dict[int, int]], ranges: list[tuple[int, int, int]]) -> bytes:
     table = bytearray(256)
-    for first, behind, what in ranges:
-        for opcode in range(first, behind):
-            table[opcode] = what
-    for one in maps:
-        for opcode, what in one.items():
-            table[opcode] = what
+    for first, end, action in ranges:
+        for byte in range(first, end):
+            table[byte] = action
+    for actions in maps:
+        for byte, action in actions.items():
+            table[byte] = action
     return bytes(table)
 
 
-# For each dialect, what each of the 256 bytes opens at a value's place.
+# For each dialect, the action of each of the 256 bytes where a value starts.
 TABLES: Final[list[bytes]] = [
     _table([_COMMON, _FIRST], []),
     _table([_COMMON, _FIRST, _DRAFT], list(_COMPACT)),
     _table([_COMMON, _FINAL], list(_COMPACT + _COMPACT_FINAL)),
     _table([_COMMON, _FIRST, _OF_2006], list(_COMPACT + _COMPACT_2006)),
 ]
+
+# First bytes of what is not, or may not be, a value, by dialect.
+OPENERS: Final = (b"cr", b"crpPECRH", b"HCEPp", b"cr")
+
+
+def opens_message(dialect: i64, data: bytes, pos: i64, end: i64) -> bool:
+    """True where bytes that no value of the dialect has start a message at `pos`."""
+    byte: i64 = data[pos]
+    if byte not in OPENERS[dialect]:
+        return False
+    if dialect == FINAL:
+        if byte == 0x48:
+            return end - pos >= 4 and data[pos + 1 : pos + 3] == b"\2\0" and data[pos + 3] in b"CRF"
+        return byte == 0x45 or byte == 0x50
+    if byte == 0x72 or byte == 0x52:  # r, R: a version follows, where a value has a type or a number
+        return (
+            end - pos >= 3
+            and data[pos + 1] <= 2
+            and data[pos + 2] <= 1
+            and (byte == 0x72 or data[pos + 1] == 2)
+        )
+    return True

@@ -1,7 +1,11 @@
-"""What was met before: a stream says the same class definitions and types in each of its messages.
+"""Class definitions and type names that were read before: a stream repeats them in each of its messages.
 
-Both tables are looked up by the bytes of a name where they lie, no object being made for them; a newer
-entry takes the place of an older one that falls on its slot.
+Both tables are looked up by the bytes of a name in place, without making an object of them; a newer entry
+replaces an older one in its slot.
+
+Three caches hold class definitions, each by the key and in the form that its user has at hand: this one by
+their bytes, as nodes to paste on a tape; `notation` by the node, as the JSON text of an object's keys;
+`value_encoding` by the JSON keys, as the bytes to send.
 """
 
 from typing import Final
@@ -10,12 +14,13 @@ from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.scan import SLOTS, slot_of, starts_with
+from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.scan import SLOTS, plain_end, slot_of, starts_with
 from wirelens.codecs.tape import Tape
 
-_LONGEST_NAME: Final = 1 << 10  # bytes of a name, and of a definition, that is kept
-_LONGEST: Final = 1 << 13
-_NUMBERS: Final = b"java.math.Big"
+_LONGEST_NAME: Final = 1 << 10  # bytes of a name that is kept
+_LONGEST: Final = 1 << 13  # bytes of a definition that is kept
+_NUMBERS: Final = b"java.math.Big"  # BigDecimal and BigInteger
 _NUMBER_SIZE: Final = 20  # bytes of either name
 
 
@@ -35,7 +40,7 @@ _harmless: Final[list[bytes]] = [b""] * SLOTS
 
 
 def harmless(data: bytes, at: i64, end: i64) -> bool:
-    """True where the name in data[at:end] is known to be one of which there is nothing to say."""
+    """True where the name in data[at:end] is known to need no note."""
     known = _harmless[slot_of(data, at, end - at)]
     return len(known) == end - at and starts_with(data, at, known)
 
@@ -46,14 +51,14 @@ def names_number(data: bytes, at: i64, end: i64) -> bool:
 
 
 def learn_harmless(name: bytes) -> None:
-    """Keep a name, unless it is very long, as one of which there is nothing to say."""
+    """Keep a name, unless it is very long, as one that needs no note."""
     if len(name) > _LONGEST_NAME:
         return
     _harmless[slot_of(name, 0, len(name))] = name
 
 
 def find_definition(data: bytes, at: i64, name: i64, size: i64) -> Definition | None:
-    """The known definition whose bytes lie at `at`, where its name is the `size` bytes from `name` on."""
+    """The known definition whose bytes are those at `at`; its name has `size` bytes, from `name` on."""
     known = _definitions[slot_of(data, name, size)]
     if len(known.data) and starts_with(data, at, known.data):
         return known
@@ -61,10 +66,7 @@ def find_definition(data: bytes, at: i64, name: i64, size: i64) -> Definition | 
 
 
 def learn_definition(tape: Tape, node: i64, data: bytes) -> None:
-    """Keep the definition of the CLASS `node`, the last on the tape but for what it holds: SIMPLE texts.
-
-    Very long ones are not kept.
-    """
+    """Keep a definition, unless it is very long: the CLASS `node`, whose SIMPLE texts end the tape."""
     start = tape.start(node)
     if tape.end(node) - start > _LONGEST:
         return
@@ -83,3 +85,58 @@ def learn_definition(tape: Tape, node: i64, data: bytes) -> None:
     name = tape.number(node + 1)
     known = Definition(data[start : tape.end(node)], nodes, fields)
     _definitions[slot_of(data, name, tape.end(node + 1) - name)] = known
+
+
+def known_definition(dialect: i64, data: bytes, start: i64, end: i64) -> Definition | None:
+    """The known class definition that starts at `start`, if one with the same bytes was read before."""
+    name = start + 2
+    if name >= end:
+        return None
+    size: i64 = data[start + 1]
+    action: i64 = d.TABLES[dialect][size]
+    if dialect == d.FINAL:
+        if action == d.STRING_MEDIUM:
+            size = (size & 3) << 8 | data[name]
+            name += 1
+        elif action != d.STRING_SHORT:
+            return None
+    elif action == d.INT_1:
+        size -= 0x90
+    elif action == d.INT_2:
+        size = ((size - 0xC8) << 8) + data[name]
+        name += 1
+    else:
+        return None
+    if size <= 0 or name + size > end:
+        return None
+    known = find_definition(data, start, name, size)
+    return None if known is None or start + len(known.data) > end else known
+
+
+def skip_plain_class(data: bytes, pos: i64, end: i64) -> i64:
+    """Where a class definition (final dialect) ends, starting after its `C`; -1 if not in the common form.
+
+    The common form has strings in printable ASCII, shorter than 1,024, and the number of fields in one byte.
+    """
+    left: i64 = -1  # fields still to come; -1 before the name
+    while left != 0:
+        if pos >= end:
+            return -1
+        size: i64 = data[pos]
+        if size >= 0x30 and size < 0x34 and pos + 1 < end:
+            size = (size & 3) << 8 | data[pos + 1]
+            pos += 1
+        elif size >= 0x20:
+            return -1
+        pos += 1
+        if pos + size >= end or plain_end(data, pos, pos + size) != pos + size:
+            return -1
+        pos += size
+        if left < 0:
+            left = data[pos] - 0x90
+            if left < 0 or left > 0x2F:
+                return -1
+            pos += 1
+        else:
+            left -= 1
+    return pos

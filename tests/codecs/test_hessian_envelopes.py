@@ -11,7 +11,8 @@ from wirelens import codecs
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import vocabulary as d
-from wirelens.codecs.hessian.value_decoding import TO_END, TO_MARK, Tables, Values
+from wirelens.codecs.hessian.tables import Tables
+from wirelens.codecs.hessian.value_decoding import TO_END, TO_MARK, Values
 from wirelens.codecs.hessian.value_encoding import Encoder
 from wirelens.codecs.node import root_of
 from wirelens.codecs.tape import Buffer, Tape

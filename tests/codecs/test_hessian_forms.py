@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from wirelens import codecs
 from wirelens.codecs import tape as t
-from wirelens.codecs.hessian import value_decoding as decoder
+from wirelens.codecs.hessian import doubles
 
 V1, DRAFT, FINAL = "hessian1", "hessian2-draft", "hessian2"
 
@@ -547,20 +547,20 @@ def test_simple_texts(text: str) -> None:
     assert simple(text, b"NN") == all(character in PRINTABLE for character in text)
 
 
-@given(bits=st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(0, 0xFFFFFFFF).map(decoder.single_bits))
+@given(bits=st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(0, 0xFFFFFFFF).map(doubles.single_bits))
 def test_doubles_that_are_singles(bits: int) -> None:
     value = struct.unpack(">d", struct.pack(">q", bits))[0]
     try:
         fits = struct.unpack(">f", struct.pack(">f", value))[0] == value
     except OverflowError:
         fits = False
-    assert decoder.single_fits(bits) == fits
+    assert doubles.single_fits(bits) == fits
 
 
 @given(single=st.integers(0, 0xFFFFFFFF))
 def test_singles_become_doubles(single: int) -> None:
     value = struct.unpack(">f", struct.pack(">I", single))[0]
-    bits = decoder.single_bits(single)
+    bits = doubles.single_bits(single)
     got = struct.unpack(">d", struct.pack(">q", bits))[0]
     assert got == value or (got != got and value != value)
     assert (bits < 0) == (single >> 31 == 1)
@@ -568,8 +568,8 @@ def test_singles_become_doubles(single: int) -> None:
 
 @given(value=st.integers(-(1 << 31), (1 << 31) - 1))
 def test_thousandths(value: int) -> None:
-    assert struct.pack(">q", decoder.mill_bits(value)) == struct.pack(">d", value * 0.001)
-    assert struct.pack(">q", decoder.int_bits(value)) == struct.pack(">d", float(value))
+    assert struct.pack(">q", doubles.mill_bits(value)) == struct.pack(">d", value * 0.001)
+    assert struct.pack(">q", doubles.int_bits(value)) == struct.pack(">d", float(value))
 
 
 def test_every_form_is_documented() -> None:

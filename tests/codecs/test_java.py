@@ -667,7 +667,7 @@ def test_what_is_no_exception_has_no_trace() -> None:
 def test_long_traces_are_cut() -> None:
     lines = stack_trace(trees.value(trees.build([thrown("a", ["f"] * (MAX_LINES + 9))])))
     assert len(lines) == MAX_LINES + 1
-    assert lines[-1] == "\t… 10 frames left out here"
+    assert lines[-1] == "\t… 10 frames left out"
 
 
 def test_a_deep_chain_of_causes_is_cut() -> None:

@@ -1,0 +1,127 @@
+"""Writing class definitions, and the table of those that a scope has."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from librt.strings import BytesWriter
+from mypy_extensions import mypyc_attr
+
+from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.text_encoding import Texts
+from wirelens.codecs.node import Json
+
+USUAL: Final[dict[str, Json]] = {}  # the `$wire` of a value in its usual form
+
+
+class KnownClass:
+    """A class whose objects have the keys `keys` in the notation: "$class", then the fields."""
+
+    def __init__(self, name: str, keys: list[str]) -> None:
+        self.name: Final = name
+        self.keys: Final = keys
+        self.identity: Final[tuple[str | bytes, ...]] = (name, *keys[1:])  # as `class_key` gives it
+        self.definition = b""  # in the usual form; empty until it is first written
+
+
+# The class last defined under a name, by dialect: messages repeat the same few. Of the three caches of class
+# definitions (see well_known_classes.py), the one that the JSON keys of an object lead to.
+_known: Final[list[dict[str, KnownClass]]] = [{} for _ in d.NAMES]
+_KEPT: Final = 1024  # classes in each dialect
+_KEPT_BYTES: Final = 4096  # of a definition
+
+
+def find_known(dialect: int, name: str) -> KnownClass | None:
+    """The class last defined under a name in its usual form."""
+    return _known[dialect].get(name)
+
+
+@mypyc_attr(acyclic=True)
+class Classes(Texts):
+    """Writes class definitions. Base of `Encoder`."""
+
+    def __init__(self, out: BytesWriter, dialect: int) -> None:
+        super().__init__(out, dialect)
+        self.classes: dict[tuple[str | bytes, ...], int] = {}  # numbers by `class_key`
+        self.class_count = 0
+
+    def define(self, given: Json) -> None:
+        """Write the class definitions that `$wire` puts before a value."""
+        if self.dialect == d.V1 or not isinstance(given, list):
+            raise self.error("expected class definitions, in a dialect that has them", ".$wire.define")
+        for entry in given:
+            fields = entry.get("fields") if isinstance(entry, dict) else None
+            if not isinstance(entry, dict) or not isinstance(fields, list) or "name" not in entry:
+                raise self.error('expected {"name", "fields": […]}', ".$wire.define")
+            forms = {
+                "name": entry.get("name_form"),
+                "count": entry.get("count_form"),
+                "length": entry.get("length_form"),
+            }
+            self.define_one(entry["name"], fields, forms)
+
+    def define_usual(self, known: KnownClass) -> None:
+        """Write the definition of a class in its usual form, and keep it."""
+        definition = known.definition
+        if not definition:
+            aside = BytesWriter()
+            Classes(aside, self.dialect).define_one(known.name, known.keys[1:], USUAL)
+            definition = aside.getvalue()
+            if len(definition) <= _KEPT_BYTES:
+                known.definition = definition
+                cache = _known[self.dialect]
+                if len(cache) >= _KEPT:
+                    cache.clear()
+                cache[known.name] = known
+        self.out.write(definition)
+        self.classes[known.identity] = self.class_count
+        self.class_count += 1
+
+    def define_one(self, name: Json, fields: Sequence[Json], forms: dict[str, Json]) -> None:
+        """Write a class definition; it takes the next number in the class table."""
+        out = self.out
+        if self.dialect == d.FINAL:
+            out.append(0x43)
+            self.string(name, None, ".$class")
+        else:
+            out.append(0x4F)
+            form = forms.get("name")
+            if form == "t":
+                out.append(0x74)
+                self.counted(name, None, ".$class")
+            elif form == "string":
+                self.string(name, None, ".$class")
+            elif form is None or form == "int":
+                content, units = self.text_of(name, None, ".$class")
+                self.write_int_as(units, forms.get("length"), ".$wire.define")
+                out.write(content)
+            else:
+                raise self.error(
+                    f'unknown form {form!r} of a class name; there are "string" and "t"', ".$wire.name"
+                )
+        self.write_int_as(len(fields), forms.get("count"), ".$wire.define")
+        for field in fields:
+            self.string(field, None, ".$class")
+        self.classes.setdefault(class_key(name, fields), self.class_count)
+        self.class_count += 1
+
+
+def class_key(name: Json, fields: Sequence[Json]) -> tuple[str | bytes, ...]:
+    """The identity of a class: its name and its fields' names."""
+    key: list[str | bytes] = [_key_part(name)]
+    key.extend([field if isinstance(field, str) else _key_part(field) for field in fields])
+    return tuple(key)
+
+
+def _key_part(text: Json) -> str | bytes:
+    if isinstance(text, str):
+        return text
+    if isinstance(text, dict):
+        wire = text.get("$wire")
+        plain = text.get("$string")
+        if isinstance(plain, str):
+            wide = isinstance(wire, dict) and ("units" in wire or "exact" in wire)
+            return plain.encode("utf-8", "surrogatepass") if wide else plain
+        raw = text.get("$raw")
+        if isinstance(raw, str):
+            return raw.encode()
+    return b""

@@ -1,0 +1,132 @@
+"""What the values of one scope share: references, class definitions, types."""
+
+from typing import Final
+
+from librt.vecs import append, vec
+from mypy_extensions import i64, mypyc_attr
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.hessian.texts import content_of
+from wirelens.codecs.scan import same_bytes
+from wirelens.codecs.tape import Tape
+
+# The words of a class in `Tables.classes`.
+CLASS_NODE: Final = 0
+CLASS_FIELDS: Final = 1  # how many
+CLASS_NAME: Final = 2  # where the content of its name starts; -1 for a name in chunks
+CLASS_END: Final = 3  # where the definition ends
+CLASS_FLAGS: Final = 4
+CLASS_WORDS: Final = 5
+
+# Flags of a class.
+SAME: Final = 1  # an earlier class has the same name and fields
+NAMED: Final = 2  # its name is in an unusual form
+ODD: Final = 4  # something else about its bytes is unusual
+
+# The words of a type in `Tables.types`.
+TYPE_NODE: Final = 0
+TYPE_START: Final = 1  # of its content
+TYPE_END: Final = 2
+TYPE_FIRST: Final = 3  # the number of the first type with the same text
+TYPE_WORDS: Final = 4
+
+_FEW: Final = 12  # entries are compared one by one up to this many, then looked up in a dictionary
+
+
+@mypyc_attr(acyclic=True, free_list_len=1)
+class Tables:
+    """References, class definitions and types of one scope, by number.
+
+    A scope is a stream of values, or the content of one call, reply, message or envelope. `units`: how many
+    units the writer counted for a character in four-byte UTF-8, 1 or 2; 0 while that is not known.
+    """
+
+    def __init__(self, dialect: i64) -> None:
+        self.dialect: Final[i64] = dialect
+        self.references: vec[i64] = vec[i64](capacity=16)  # nodes of lists, maps and objects
+        self.classes: vec[i64] = vec[i64](capacity=8 * CLASS_WORDS)
+        self.types: vec[i64] = vec[i64](capacity=4 * TYPE_WORDS)
+        self.units: i64 = 0
+        self.class_keys: dict[bytes, int] | None = None
+        self.type_keys: dict[bytes, int] | None = None
+
+    def clear_references(self) -> None:
+        """Drop the value references, as a writer does between packets; classes and types stay."""
+        self.references = vec[i64]()
+
+    def class_count(self) -> i64:
+        """The number of class definitions."""
+        return len(self.classes) // CLASS_WORDS
+
+    def add_class(self, node: i64, fields: i64, name: i64, end: i64, flags: i64) -> None:
+        """Give a definition the next number; the arguments are the words of a class."""
+        classes = append(append(self.classes, node), fields)
+        self.classes = append(append(append(classes, name), end), flags)
+
+    def find_class(self, tape: Tape, data: bytes, node: i64, name: i64, end: i64, odd: bool) -> i64:
+        """The number of the first class with the same name and fields as CLASS node `node`; -1 if it is new.
+
+        `odd`: bytes that differ may have the same meaning.
+        """
+        classes = self.classes
+        count = len(classes) // CLASS_WORDS
+        keys = self.class_keys
+        if keys is None and not odd and count <= _FEW:
+            size = end - name
+            name_size = tape.end(node + 1) - name
+            at: i64 = 0
+            while at < len(classes):
+                other = classes[at + CLASS_NAME]
+                if (
+                    classes[at + CLASS_END] - other == size
+                    and tape.end(classes[at + CLASS_NODE] + 1) - other == name_size
+                    and same_bytes(data, other, name, size)
+                ):
+                    return at // CLASS_WORDS
+                at += CLASS_WORDS
+            return -1
+        if keys is None:
+            keys = {}
+            self.class_keys = keys
+            at = 0
+            while at < len(classes):
+                keys.setdefault(class_key(tape, classes[at + CLASS_NODE], data), int(at // CLASS_WORDS))
+                at += CLASS_WORDS
+        number = keys.setdefault(class_key(tape, node, data), int(count))
+        return -1 if number == count else number
+
+    def find_type(self, tape: Tape, data: bytes, node: i64, start: i64, end: i64) -> i64:
+        """The number of the first type with the text of TYPE node `node`; -1 if it is new."""
+        types = self.types
+        count = len(types) // TYPE_WORDS
+        keys = self.type_keys
+        if keys is None and start >= 0 and count <= _FEW:
+            size = end - start
+            at: i64 = 0
+            while at < len(types):
+                other = types[at + TYPE_START]
+                if types[at + TYPE_END] - other == size and same_bytes(data, other, start, size):
+                    return at // TYPE_WORDS
+                at += TYPE_WORDS
+            return -1
+        if keys is None:
+            keys = {}
+            self.type_keys = keys
+            at = 0
+            while at < len(types):
+                keys.setdefault(content_of(tape, types[at + TYPE_NODE] + 1, data), int(at // TYPE_WORDS))
+                at += TYPE_WORDS
+        number = keys.setdefault(content_of(tape, node + 1, data), int(count))
+        return -1 if number == count else number
+
+
+def class_key(tape: Tape, node: i64, data: bytes) -> bytes:
+    """The identity of a class: its name and its fields' names, joined by ff, a byte that no text has."""
+    names: list[bytes] = []
+    at = node + 1
+    end = tape.next(node)
+    while at < end:
+        if tape.kind(at) == t.STRING16:
+            names.append(content_of(tape, at, data))
+        at = tape.next(at)
+    return b"\xff".join(names)

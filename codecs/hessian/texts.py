@@ -1,0 +1,131 @@
+"""Text as Hessian sends it: UTF-8 of UTF-16 units (CESU-8), after a count of these units."""
+
+import re
+from typing import Final
+
+from mypy_extensions import i64
+
+from wirelens.codecs.scan import plain_end
+from wirelens.codecs.tape import Tape
+
+# Flags in the result of `measure`, below the position.
+NOT_SIMPLE: Final = 1  # a character that JSON escapes, or one of several bytes
+BROKEN: Final = 2  # not well-formed
+WIDE: Final = 4  # a character of four bytes
+MEASURE_SHIFT: Final = 3
+MEASURE_FLAGS: Final = 7  # all of them
+
+_SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
+
+
+def measure(data: bytes, at: i64, end: i64, units: i64, wide: i64) -> i64:
+    """Where text of `units` UTF-16 units ends, and what it is like.
+
+    `wide`: the units that a four-byte character counts. The result is the position after the text, shifted
+    by MEASURE_SHIFT, with the flags above; -1 where the data ends before that; or -2 - the position of a
+    byte that starts no character.
+    """
+    stop = at + units
+    if stop <= end:  # most texts are simple throughout
+        at = plain_end(data, at, stop)
+        if at == stop:
+            return stop << MEASURE_SHIFT
+    flags: i64 = 0
+    left = stop - at
+    while left > 0:
+        if at >= end:
+            return -1
+        byte: i64 = data[at]
+        if byte < 0x80:
+            if byte < 0x20 or byte == 0x22 or byte == 0x5C or byte == 0x7F:
+                flags |= NOT_SIMPLE
+            at += 1
+            left -= 1
+            continue
+        flags |= NOT_SIMPLE
+        if 0xC0 <= byte < 0xE0:
+            if at + 2 > end:
+                return -1
+            if data[at + 1] & 0xC0 != 0x80 or byte < 0xC2:
+                flags |= BROKEN
+            at += 2
+            left -= 1
+        elif 0xE0 <= byte < 0xF0:
+            if at + 3 > end:
+                return -1
+            second: i64 = data[at + 1]
+            if second & 0xC0 != 0x80 or data[at + 2] & 0xC0 != 0x80 or (byte == 0xE0 and second < 0xA0):
+                flags |= BROKEN
+            at += 3
+            left -= 1
+        elif 0xF0 <= byte < 0xF8:
+            if at + 4 > end:
+                return -1
+            second = data[at + 1]
+            flags |= WIDE
+            if (
+                second & 0xC0 != 0x80
+                or data[at + 2] & 0xC0 != 0x80
+                or data[at + 3] & 0xC0 != 0x80
+                or byte > 0xF4
+                or (byte == 0xF0 and second < 0x90)
+                or (byte == 0xF4 and second >= 0x90)
+            ):
+                flags |= BROKEN
+            if left < wide:
+                return -2 - at
+            at += 4
+            left -= wide
+        else:
+            return -2 - at
+    return at << MEASURE_SHIFT | flags
+
+
+def content_of(tape: Tape, index: i64, data: bytes) -> bytes:
+    """The content of a text node whose buffer has `data`, its chunks joined."""
+    number = tape.number(index)
+    if number >= 0:
+        return data[number : tape.end(index)]
+    parts: list[bytes] = []
+    at = index + 1
+    while at < tape.next(index):
+        parts.append(data[tape.number(at) : tape.end(at)])
+        at = tape.next(at)
+    return b"".join(parts)
+
+
+def cesu8(text: str) -> tuple[bytes, int]:
+    """Text as Hessian sends it, and its number of UTF-16 units."""
+    size = len(text)
+    try:
+        content = text.encode()
+        if len(content) == size:  # ASCII
+            return content, size
+        units = len(text.encode("utf-16")) // 2 - 1  # less the byte order mark
+        if units == size:
+            return content, size
+    except UnicodeEncodeError:
+        pass  # lone surrogates
+    wide = as_units(text)
+    return wide.encode("utf-8", "surrogatepass"), len(wide)
+
+
+def as_units(text: str) -> str:
+    """Text with each character above U+FFFF as its two surrogates."""
+    return _SUPPLEMENTARY.sub(_surrogates, text)
+
+
+def _surrogates(match: re.Match[str]) -> str:
+    code = ord(match[0]) - 0x10000
+    return chr(0xD800 + (code >> 10)) + chr(0xDC00 + (code & 0x3FF))
+
+
+def units_of_raw(content: bytes) -> int:
+    """The number of units that a reader counts in content that may not be well-formed."""
+    count = 0
+    at = 0
+    while at < len(content):
+        byte = content[at]
+        at += 1 if byte < 0xC0 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+        count += 2 if byte >= 0xF0 else 1
+    return count
