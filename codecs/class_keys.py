@@ -1,7 +1,7 @@
 """How the notation writes objects of a Hessian class, kept from one message to the next.
 
 A stream repeats the same class definitions in each message. They are looked up by their bytes, here for
-writing JSON and in hessian/well_known_classes.py for decoding.
+writing JSON, in hessian/well_known_classes.py for decoding, and in hessian/class_encoding.py for encoding.
 """
 
 from typing import Final

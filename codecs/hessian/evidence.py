@@ -90,7 +90,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                 weighing.add_objection(f"offset {error.offset}: {error.text}")
                 break
             if end < len(data) and size < SECOND_LOOK:
-                # a promising message, or one long text, is worth reading on
+                # a promising message, or one long text, is worth reading further
                 tape.close_from(0, end)
                 weighing.message(tape, start, end)
                 promising = PROMISING <= weighing.bits < PROVED and len(data) <= SECOND_LOOK
@@ -99,7 +99,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                 break
             missing = error.needed - len(data)
             if missing > 0:
-                settle = f"{count(missing, 'more byte')}"
+                settle = count(missing, "more byte")
             if dialect == d.FINAL and start_of[start] == 0x43:
                 tape = _as_values(buffer, start, end, tape)
             tape.close_from(0, end)

@@ -27,11 +27,11 @@ _SPRING: Final = "gets a bean from a bean factory when it is compared"
 _LOADER: Final = "loads a class that the sender names"
 _LAZY: Final = "makes a lazy value by a method call that the sender names"
 _COMMAND: Final = "starts a command that the sender names"
-_REMOTE: Final = "calls, or listens for, remote objects of the sender's"
-_SOURCE: Final = "opens a database connection to where the sender says"
-_SCRIPT: Final = "runs code that the sender gives"
-_FILE: Final = "writes a file where the sender says"
-_TRIGGER: Final = "calls equals, compareTo, hashCode or toString of an object that the sender puts in"
+_REMOTE: Final = "calls, or listens for, remote objects of the sender"
+_SOURCE: Final = "opens a database connection to a server that the sender chooses"
+_SCRIPT: Final = "runs code that the sender supplies"
+_FILE: Final = "writes a file at a path that the sender chooses"
+_TRIGGER: Final = "calls equals, compareTo, hashCode or toString of an object that the sender supplies"
 _SECOND: Final = "holds a second serialized object that it unpacks"
 
 # Whole names.
@@ -189,7 +189,7 @@ PACKAGES: Final[tuple[tuple[str, str], ...]] = (
     ("sun.rmi.", _REMOTE),
 )
 
-# Classes of honest traffic that attacks make use of too: named only beside one of the others.
+# Classes of ordinary traffic that attacks also use: noted only together with one of the others.
 COMPANIONS: Final[dict[str, str]] = {
     "com.alibaba.fastjson.JSONArray": _GETTERS,
     "com.alibaba.fastjson.JSONObject": _GETTERS,
@@ -200,20 +200,20 @@ COMPANIONS: Final[dict[str, str]] = {
     "java.util.concurrent.PriorityBlockingQueue": _TRIGGER,
 }
 
-_BY_BYTES: Final[dict[bytes, str]] = {name.encode(): why for name, why in GADGETS.items()}
+_BY_BYTES: Final[dict[bytes, str]] = {name.encode(): danger for name, danger in GADGETS.items()}
 _STARTS: Final[tuple[bytes, ...]] = tuple([start.encode() for start, _ in PACKAGES])
-_COMPANIONS: Final[dict[bytes, str]] = {name.encode(): why for name, why in COMPANIONS.items()}
+_COMPANIONS: Final[dict[bytes, str]] = {name.encode(): danger for name, danger in COMPANIONS.items()}
 
 
 def gadget(name: bytes) -> str:
-    """Why a class is known from attacks, in a few words; empty for all others."""
-    why = _BY_BYTES.get(name)
-    if why is not None:
-        return why
+    """What a class known from attacks does, in a few words; empty for other classes."""
+    danger = _BY_BYTES.get(name)
+    if danger is not None:
+        return danger
     if name.startswith(_STARTS) and not name.endswith((b"Exception", b"Error")):
-        for start, what in PACKAGES:
+        for start, danger in PACKAGES:
             if name.startswith(start.encode()):
-                return what
+                return danger
     return ""
 
 

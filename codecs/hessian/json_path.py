@@ -5,8 +5,8 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr
 
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.node import Json
-from wirelens.codecs.notation import EncodeError
 
 # How the members of an open container are named in paths.
 ITEMS: Final = 0

@@ -63,12 +63,12 @@ class Packets:
         cursor = self.cursor
         at = cursor.pos
         byte = cursor.u8("a packet")
-        more = True
+        continues = True
         if framing == "3.2.1":
             size = cursor.u16("the length of a packet")
-            more = byte == 0x70
+            continues = byte == 0x70
         elif framing == "4.0.66":
-            more = byte & 0x80 != 0
+            continues = byte & 0x80 != 0
             if byte & 0x7F != (5 if first else 0):
                 raise cursor.error("bad-value", at, f"{byte:02x} does not start a packet")
             size = cursor.u8("the length of a packet")
@@ -89,9 +89,9 @@ class Packets:
                 size = (byte & 0x7F) << 7 | low
                 if low >= 0x80 or size < 0x80:
                     raise cursor.error("bad-length", at, "a packet's length is not in its usual form")
-            more = size > 0
+            continues = size > 0
         cursor.skip(size, "a packet's content")
-        return size, more
+        return size, continues
 
     def read_packets(self, root_head: i64, number: i64, framing: str) -> None:
         """Read a sequence of packets.
@@ -107,23 +107,23 @@ class Packets:
         contents: list[list[tuple[int, int]]] = []  # start and end of each part, by packet
         ends: list[i64] = []  # of whole packets
         error: DecodeError | None = None
-        more = False
+        continues = False
         while cursor.pos < cursor.end and error is None:
             at = cursor.pos
             if framing == "3.2.1" and data[at] != 0x50 and data[at] != 0x70:
                 break
             try:
-                if not more:
+                if not continues:
                     contents.append([])
-                size, more = self._part(framing, len(contents[-1]) == 0)
+                size, continues = self._part(framing, len(contents[-1]) == 0)
                 if size or framing == "3.2.1" or framing == "4.0.66":
                     contents[-1].append((int(cursor.pos - size), int(cursor.pos)))
-                if not more:
+                if not continues:
                     ends.append(cursor.pos)
             except DecodeError as caught:
                 cursor.pos = at
                 error = caught
-        if error is None and more:
+        if error is None and continues:
             error = cursor.short(1, "the rest of a packet")
         root = tape.open(root_head, start, number)
         if self.dialect == d.FINAL and framing != "4.0.66":

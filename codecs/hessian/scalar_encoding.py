@@ -12,7 +12,7 @@ from wirelens.codecs.hessian.json_path import Place
 from wirelens.codecs.hessian.texts import cesu8
 from wirelens.codecs.json_input import hex_bytes
 from wirelens.codecs.node import Json
-from wirelens.codecs.notation import DATE_LENGTH, EPOCH, NO_DATE, read_date
+from wirelens.codecs.numbers import DATE_LENGTH, EPOCH, NO_DATE, read_date
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
@@ -44,13 +44,13 @@ class Scalars(Place):
         out.append(0x49)
         write_i32_be(out, i32(number))
 
-    def write_int_as(self, value: int, form: Json, what: str) -> None:
-        """Write an int in a given form; None for the usual one."""
+    def write_int_as(self, value: int, form: Json, step: str) -> None:
+        """Write an int in a given form; None for the usual one. Errors are at the member `step`."""
         if form is None:
             self.write_int(value)
         elif form == "I":
             self.out.append(0x49)
-            write_i32_be(self.out, i32(self.within(value, 32, what)))
+            write_i32_be(self.out, i32(self.within(value, 32, step)))
         elif form == "two-byte" and self.dialect != d.V1 and -0x800 <= value <= 0x7FF:
             self.out.append((value >> 8) + 0xC8)
             self.out.append(value & 0xFF)
@@ -58,7 +58,7 @@ class Scalars(Place):
             self.out.append((value >> 16) + 0xD4)
             self.write_u16(value)
         else:
-            raise self.error(f"{d.NAMES[self.dialect]} has no form {form!r} of the int {value}", what)
+            raise self.error(f"{d.NAMES[self.dialect]} has no form {form!r} of the int {value}", step)
 
     def within(self, value: int, bits: int, step: str) -> i64:
         """A number as an i64, if it fits in 32 or 64 bits; an error at `step` otherwise."""

@@ -1,7 +1,7 @@
 """Reading Hessian values of any dialect onto a tape: one loop, one stack, a table of opcodes a dialect.
 
 Sources: the draft text section 4 (values) and 5 (reference maps); the notes on deployed software,
-section 1 for the final and the first dialect, 1.2 for what readers of the draft really do.
+section 1 for the final and the first dialect, 1.2 for the behaviour of readers of the draft.
 """
 
 from typing import Final

@@ -26,11 +26,6 @@ from wirelens.codecs.hessian.json_path import (
 )
 from wirelens.codecs.json_input import NOT_FINITE, hex_bytes
 from wirelens.codecs.node import Json
-<<<<<<< HEAD
-from wirelens.codecs.numbers import DATE_LENGTH, EPOCH, NO_DATE, read_date
-=======
-from wirelens.codecs.notation import EncodeError
->>>>>>> 2bd0e6c (Hessian: one module for each idea; a container's state is pushed and popped in one place; plain names and texts)
 
 # Kinds of tagged values.
 _NULL: Final = 0

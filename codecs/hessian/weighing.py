@@ -87,7 +87,7 @@ class Weighing:
         self.last_text: i64 = -1  # the end of the last text or bytes, and the bits of its length
         self.last_bits = 0.0
 
-    def again(self, opcode: i64) -> float:
+    def occurrences(self, opcode: i64) -> float:
         """How often an opcode has occurred, this time included."""
         count = self.seen[opcode] + 1
         self.seen[opcode] = count
@@ -211,13 +211,13 @@ class Weighing:
         if kind == t.BYTES:
             self.binary(tape, index, start, words[at + t.END])
             return words[at + t.NEXT]
-        k = self.again(opcode)
+        k = self.occurrences(opcode)
         if kind < t.DATE:
             # numbers in a row (1 2 3, or equal ones) are no evidence that each byte opens a value
             step = opcode - self.before
             counting = -4 <= step <= 4 or step == self.step
             if step == 0:
-                counting = words[at + t.NUMBER] == self.last_number  # the same once more
+                counting = words[at + t.NUMBER] == self.last_number  # equal numbers
             self.last_number = words[at + t.NUMBER]
             self.step = step
             self.before = opcode
@@ -348,7 +348,7 @@ class Weighing:
             length_bits = 7.0
         elif before >= 3:
             length_bits = 9.0
-            gained += LETTER / self.again(data[start])
+            gained += LETTER / self.occurrences(data[start])
         # texts with lengths before them are common: many are worth no more than a few
         spread = 1.0 + float(self.texts) / 8.0
         if self.at_top and self.top_texts > 1:
@@ -456,13 +456,13 @@ class Weighing:
         if tape.number(index) == index:
             text = index + 1
             if self.dialect != d.FINAL:
-                self.bits += LETTER / self.again(0x74)  # t
+                self.bits += LETTER / self.occurrences(0x74)  # t
             if text < tape.size() and tape.number(text) < tape.end(text):
                 self.class_name(tape, text)
                 self.bits += 2.0
         elif tape.number(index) >= 0:
             self.resolved += 1
-            self.bits += RESOLVED / self.again(0)
+            self.bits += RESOLVED / self.occurrences(0)
         elif after < tape.size() or tape.end(index) < len(self.data):  # otherwise the type may be cut
             self.bits += DANGLING
             self.add_objection("a type number that is not defined")
@@ -492,7 +492,7 @@ class Weighing:
 
     def binary(self, tape: Tape, index: i64, start: i64, end: i64) -> None:
         """Weigh bytes: their length, and the opcodes between chunks."""
-        k = self.again(0x20)
+        k = self.occurrences(0x20)
         content = tape.number(index)
         size = end - content
         head = content - start

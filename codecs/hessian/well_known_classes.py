@@ -3,9 +3,9 @@
 Both tables are looked up by the bytes of a name in place, without making an object of them; a newer entry
 replaces an older one in its slot.
 
-Three caches hold class definitions, each by the key and in the form that its user has at hand: this one by
-their bytes, as nodes to paste on a tape; `notation` by the node, as the JSON text of an object's keys;
-`value_encoding` by the JSON keys, as the bytes to send.
+Class definitions are cached in three places, each in the form that its user needs: here as nodes to paste
+on a tape, by the bytes of the definition; in codecs/class_keys.py as the JSON text of an object's keys, also
+by the bytes; in class_encoding.py as the bytes to send, by an object's keys in JSON.
 """
 
 from typing import Final

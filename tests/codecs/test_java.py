@@ -656,7 +656,7 @@ def test_what_stands_elsewhere_is_named_by_its_number() -> None:
 
 def test_a_cause_that_is_not_there() -> None:
     lines = stack_trace(trees.value(trees.build([thrown("a", [], ref(77))])))
-    assert lines == ["example.BadException: a", "Caused by: #77, which is not there"]
+    assert lines == ["example.BadException: a", "Caused by: #77, which does not exist"]
 
 
 def test_what_is_no_exception_has_no_trace() -> None:
