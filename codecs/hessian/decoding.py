@@ -528,3 +528,55 @@ class Messages(Packets):
             pass
         tape.rollback(mark)
         return False
+
+
+def decode(dialect: int, cursor: Cursor, tape: Tape, final: bool) -> None:
+    """See Codec.decode. Bytes that do not read as values may be packets, or the layout of 2006."""
+    start = cursor.pos
+    try:
+        Messages(dialect, cursor, tape, final).read()
+        return
+    except DecodeError as error:
+        if error.incomplete and not final:
+            raise
+        first = error
+    reached = cursor.pos
+    if start == 0 and tape.buffer.base == 0:
+        # only for a whole stream: tried at each damaged place, this would not be linear
+        if dialect == d.FINAL and cursor.data[0] < 0x90:
+            trial = Tape(tape.buffer)
+            cursor.pos = 0
+            if Messages(dialect, cursor, trial, final).try_packets():
+                tape.take(trial)
+                return
+        _refuse_2006(dialect, cursor, 0, final)
+    cursor.pos = reached
+    raise first
+
+
+def _reads(dialect: int, cursor: Cursor, start: i64, final: bool) -> bool:
+    """True if everything from `start` on reads as messages of a dialect."""
+    ahead = Cursor(cursor.buffer, start, cursor.end)
+    try:
+        while ahead.pos < ahead.end:
+            Messages(dialect, ahead, Tape(cursor.buffer), True).read()
+    except DecodeError as error:
+        return error.incomplete and not final
+    return True
+
+
+def _refuse_2006(dialect: int, cursor: Cursor, start: i64, final: bool) -> None:
+    """Raise `hessian-2006` if the bytes from `start` on read in that layout, and in none of the dialects."""
+    if not _reads(d.LAYOUT_2006, cursor, start, final):
+        return
+    for other in (d.V1, d.DRAFT, d.FINAL):
+        if other != dialect and _reads(other, cursor, start, final):
+            return
+    if not final:
+        cursor.pos = start
+        raise cursor.short(cursor.end - start + 1, "the rest of a message in the layout of 2006")
+    raise cursor.error(
+        "hessian-2006",
+        start,
+        "Hessian in the layout of 2006 (Resin 3.0.22 to 3.1.1), which is recognised but not supported",
+    )

@@ -40,7 +40,7 @@ RESYNC_FACTOR: Final = 8  # bytes of failed candidates for each byte passed over
 RESYNC_CUT: Final = 1 << 14  # bytes of a last message that may be cut
 
 
-def evidence(dialect: i64, data: bytes, other: bytes = b"") -> Evidence:
+def probe(dialect: i64, data: bytes, other: bytes = b"") -> Evidence:
     """See Codec.probe; `dialect` is one of vocabulary.py."""
     if not data:
         return NO_EVIDENCE
@@ -307,7 +307,7 @@ def _same(left: Tape, right: Tape) -> bool:
     return True
 
 
-def signed(dialect: i64, data: bytes, at: i64, end: i64) -> bool:
+def _has_head(dialect: i64, data: bytes, at: i64, end: i64) -> bool:
     """True where a call, reply, message or envelope with a version may start."""
     if end - at < 5:
         return False
@@ -333,7 +333,7 @@ def resync(dialect: i64, data: bytes, start: i64, end: i64) -> i64:
     spent: i64 = 0
     at = start
     while at < end:
-        if signed(dialect, data, at, end) and spent <= RESYNC_FREE + RESYNC_FACTOR * (at - start):
+        if _has_head(dialect, data, at, end) and spent <= RESYNC_FREE + RESYNC_FACTOR * (at - start):
             buffer = Buffer(data)
             cursor = Cursor(buffer, at, end)
             try:
