@@ -1,4 +1,4 @@
-"""Bytes to nodes of a tape: the prefix, requests and replies, and their variables under either numbering."""
+"""Bytes to nodes of a tape: prefix, requests and replies, and their variables under either numbering."""
 
 from typing import Final
 

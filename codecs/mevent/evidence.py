@@ -168,7 +168,7 @@ def _reason(root: Node, cut: bool) -> str:
 
 
 def _message_bits(root: Node, cut: bool) -> tuple[float, bool]:
-    """Bits of one message (-1: it is none), and whether it proves something by itself."""
+    """Bits of one message (-1: not a message), and whether it proves something by itself."""
     if root.member("extra") is not None:
         return -1.0, False
     bits = 0.0
@@ -187,7 +187,7 @@ def _message_bits(root: Node, cut: bool) -> tuple[float, bool]:
 
 
 def _request_bits(request: Node) -> float:
-    """Bits of a request; -1 if it is none."""
+    """Bits of a request; -1 if it is not one."""
     plugin = request.member("plugin")
     if plugin is None or request.number_of("version") != 1 or request.member("extra") is not None:
         return -1.0
@@ -204,7 +204,7 @@ def _request_bits(request: Node) -> float:
 
 
 def _reply_bits(reply: Node, bits: float, prefix: bool, cut: bool) -> tuple[float, bool]:
-    """Bits of a reply (-1: it is none) in addition to `bits`, and whether it proves something by itself."""
+    """Bits of a reply (-1: not a reply) in addition to `bits`, and whether it proves something by itself."""
     if reply.member("extra") is not None:
         return -1.0, False
     reply_id = reply.number_of("id")

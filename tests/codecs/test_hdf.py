@@ -132,12 +132,12 @@ DAMAGED: list[tuple[bytes, Any, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "tree", "at", "said"), DAMAGED)
-def test_what_came_before_damage_is_kept(text: bytes, tree: Any, at: int, said: str) -> None:
+@pytest.mark.parametrize(("text", "tree", "at", "expected"), DAMAGED)
+def test_what_came_before_damage_is_kept(text: bytes, tree: Any, at: int, expected: str) -> None:
     found, notes = read(text)
     assert found == tree
     assert [(note.code, note.offset) for note in notes] == [("hdf-damaged", 100 + at)]
-    assert said in notes[0].text
+    assert expected in notes[0].text
 
 
 def test_text_above_the_limit_is_not_drawn() -> None:
@@ -200,12 +200,12 @@ REFUSED: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("items", "path", "said"), REFUSED)
-def test_refused(items: Any, path: str, said: str) -> None:
+@pytest.mark.parametrize(("items", "path", "expected"), REFUSED)
+def test_refused(items: Any, path: str, expected: str) -> None:
     with pytest.raises(EncodeError) as caught:
         write(items)
     assert caught.value.path == path
-    assert said in caught.value.text
+    assert expected in caught.value.text
 
 
 def test_lookup_follows_dots_and_nesting() -> None:

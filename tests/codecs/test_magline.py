@@ -647,12 +647,12 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("protocol", "written", "path", "said"), REFUSED)
-def test_refused(protocol: str, written: dict[str, Any], path: str, said: str) -> None:
+@pytest.mark.parametrize(("protocol", "written", "path", "expected"), REFUSED)
+def test_refused(protocol: str, written: dict[str, Any], path: str, expected: str) -> None:
     with pytest.raises(EncodeError) as caught:
         codecs.encode(written, protocol)
     assert caught.value.path == path
-    assert said in caught.value.text
+    assert expected in caught.value.text
 
 
 @given(st.binary(max_size=60), st.sampled_from([0x1001, 0x1002, 0x1003, 0x1004, 0x1009]))
@@ -684,7 +684,7 @@ def test_protobuf_fields_come_back(fields: list[bytes], cmd: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("example", "said"),
+    ("example", "expected"),
     [
         (
             "magline-connection.xxd",
@@ -694,11 +694,11 @@ def test_protobuf_fields_come_back(fields: list[bytes], cmd: int) -> None:
         ("magline-old-knot.xxd", "KNOT_CONN_REQ seq 1: the knot connects with its access key"),
     ],
 )
-def test_examples_on_the_command_line(example: str, said: str) -> None:
+def test_examples_on_the_command_line(example: str, expected: str) -> None:
     path = str(EXAMPLES / example)
     shown = CliRunner().invoke(group, ["decode", "--format", "summary", path])
     assert shown.exit_code == 0
-    assert said in shown.stdout.splitlines()[0]
+    assert expected in shown.stdout.splitlines()[0]
     as_json = CliRunner().invoke(group, ["decode", "--format", "json", path])
     back = CliRunner().invoke(group, ["encode", "-"], input=as_json.stdout)
     plain = CliRunner().invoke(group, ["bytes", "--to", "raw", path])

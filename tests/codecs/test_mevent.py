@@ -61,12 +61,12 @@ def text(content: bytes) -> bytes:
     return word(len(content)) + content
 
 
-def request(body: bytes = b"", own: int = 7, flags: int = 2, version: int = 1) -> bytes:
-    return word(version << 28 | own, 5 << 16 | flags) + text(b"plug") + body
+def request(body: bytes = b"", ident: int = 7, flags: int = 2, version: int = 1) -> bytes:
+    return word(version << 28 | ident, 5 << 16 | flags) + text(b"plug") + body
 
 
-def reply(val: bytes | None = None, own: int = 7, code: int = 1000) -> bytes:
-    return word(own, code) + (b"" if val is None else text(val))
+def reply(val: bytes | None = None, ident: int = 7, code: int = 1000) -> bytes:
+    return word(ident, code) + (b"" if val is None else text(val))
 
 
 def prefixed(data: bytes) -> bytes:
@@ -394,22 +394,22 @@ def test_bytes_left_over_are_kept() -> None:
 
 
 STREAMS: list[tuple[str, list[bytes]]] = [
-    ("requests without end markers", [request(number(b"q", 1), own=n) for n in (1, 2, 3, 4, 5)]),
-    ("requests without variables", [request(own=n) for n in (1, 9, 300)]),
-    ("deployed requests whose ids look like types", [request(ROOT + EOF, own=n) for n in (1, 2, 3, 4, 5)]),
+    ("requests without end markers", [request(number(b"q", 1), ident=n) for n in (1, 2, 3, 4, 5)]),
+    ("requests without variables", [request(ident=n) for n in (1, 9, 300)]),
+    ("deployed requests whose ids look like types", [request(ROOT + EOF, ident=n) for n in (1, 2, 3, 4, 5)]),
     (
         "replies without data",
-        [reply(own=n, code=code) for n, code in ((1, 100), (1, 100), (2, 515), (3, 1000))],
+        [reply(ident=n, code=code) for n, code in ((1, 100), (1, 100), (2, 515), (3, 1000))],
     ),
-    ("replies without data, ids as lengths", [reply(own=n, code=22) for n in (12, 16, 20, 21, 300)]),
+    ("replies without data, ids as lengths", [reply(ident=n, code=22) for n in (12, 16, 20, 21, 300)]),
     (
         "replies of all sorts",
-        [reply(own=12), reply(ROOT + EOF, own=13), reply(own=14, code=17), reply(EOF, own=16)],
+        [reply(ident=12), reply(ROOT + EOF, ident=13), reply(ident=14, code=17), reply(EOF, ident=16)],
     ),
     (
         "prefixed replies",
         [
-            prefixed(reply(own=1000, code=1000)),
+            prefixed(reply(ident=1000, code=1000)),
             prefixed(reply(EOF)),
             prefixed(reply(ROOT + EOF)),
             prefixed(word(7, 13, 16)),
@@ -417,13 +417,13 @@ STREAMS: list[tuple[str, list[bytes]]] = [
     ),
     (
         "prefixed requests",
-        [prefixed(request(ROOT + EOF)), prefixed(request(number(b"q", 1), own=1)), prefixed(request())],
+        [prefixed(request(ROOT + EOF)), prefixed(request(number(b"q", 1), ident=1)), prefixed(request())],
     ),
-    ("a request and its reply", [request(number(b"q", 1), own=1), reply(own=1, code=100)]),
-    ("a request and its reply, by their id", [request(number(b"q", 1), own=3), reply(ROOT + EOF, own=3)]),
+    ("a request and its reply", [request(number(b"q", 1), ident=1), reply(ident=1, code=100)]),
+    ("a request and its reply, by their id", [request(number(b"q", 1), ident=3), reply(ROOT + EOF, ident=3)]),
     (
         "a ULONG before the next request",
-        [request(word(2) + text(b"u") + word(0, 0) + EOF, own=9), request(EOF)],
+        [request(word(2) + text(b"u") + word(0, 0) + EOF, ident=9), request(EOF)],
     ),
 ]
 
@@ -563,7 +563,7 @@ def test_reply_codes(code: int, name: str, meaning: str) -> None:
 
 SUMMARIES: list[tuple[bytes, str, str, str]] = [
     (request(ROOT + EOF), "REQUEST #7 plug command 5 SYNC (a)", "request", "7"),
-    (request(EOF, own=1, flags=1), "REQUEST #1 plug command 5 CACHE_ONLY (async)", "request", ""),
+    (request(EOF, ident=1, flags=1), "REQUEST #1 plug command 5 CACHE_ONLY (async)", "request", ""),
     (reply(), "REPLY #7 1000 REP_OK", "reply", "7"),
     (reply(code=0xFFFFFFF0), "REPLY #7 -16", "reply", "7"),
     (
@@ -575,7 +575,7 @@ SUMMARIES: list[tuple[bytes, str, str, str]] = [
         "7",
     ),
     (
-        reply(string(b"errmsg", b"need key", 3) + number(b"n", 1) + EOF, own=1, code=521),
+        reply(string(b"errmsg", b"need key", 3) + number(b"n", 1) + EOF, ident=1, code=521),
         'REPLY #1 521 REP_ERR_BADPARAM "need key" (n)',
         "reply",
         "",
@@ -599,7 +599,7 @@ def test_summaries_and_pairing(data: bytes, summary: str, kind: str, key: str) -
 
 
 def annotations(node: Node) -> dict[str, str]:
-    return {part.name: said for part in node.children if (said := CODECS[0].annotate(part))}
+    return {part.name: meaning for part in node.children if (meaning := CODECS[0].annotate(part))}
 
 
 def test_annotations() -> None:
@@ -641,14 +641,14 @@ WRITTEN: list[tuple[dict[str, Any], bytes]] = [
                 "variables": [{"type": "STRING", "name": "root", "value": "b", "hdf": HDF}],
             }
         },
-        reply(string(b"root", b"b") + EOF, own=1),
+        reply(string(b"root", b"b") + EOF, ident=1),
     ),
     (
         {
             "reply": {"code": 1, "variables": [{"type": "ULONG", "name": "u", "value": (1 << 64) - 1}]},
             "dialect": "deployed",
         },
-        reply(word(2) + text(b"u") + b"\xff" * 8 + EOF, own=1, code=1),
+        reply(word(2) + text(b"u") + b"\xff" * 8 + EOF, ident=1, code=1),
     ),
     ({"reply": {"code": 13, "error_code": 15}, "prefix": True}, prefixed(word(1, 13, 15))),
     ({"reply": {"code": 1000}}, word(1, 1000)),
@@ -731,12 +731,12 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("written", "path", "said"), REFUSED)
-def test_refused(written: dict[str, Any], path: str, said: str) -> None:
+@pytest.mark.parametrize(("written", "path", "expected"), REFUSED)
+def test_refused(written: dict[str, Any], path: str, expected: str) -> None:
     with pytest.raises(EncodeError) as caught:
         codecs.encode(written, "mevent")
     assert caught.value.path == path
-    assert said in caught.value.text
+    assert expected in caught.value.text
 
 
 def test_the_other_direction_helps_detection() -> None:
@@ -791,18 +791,18 @@ def test_messages_read_back(variables: list[Any], prefix: bool, dialect: str) ->
 
 
 @pytest.mark.parametrize(
-    ("example", "said"),
+    ("example", "expected"),
     [
         ("mevent-request.xxd", "REQUEST #259 skeleton command 1 SYNC (a, list)"),
         ("mevent-reply.xxd", 'REPLY #7 22 REP_ERR_BADPARAM or REP_ERR_PACK "need key" (errtrace 2 lines)'),
         ("mevent-typed.xxd", "REQUEST #1 skeleton command 1 SYNC (total, rows)"),
     ],
 )
-def test_examples_on_the_command_line(example: str, said: str) -> None:
+def test_examples_on_the_command_line(example: str, expected: str) -> None:
     path = str(EXAMPLES / example)
     shown = CliRunner().invoke(group, ["decode", "--format", "summary", path])
     assert shown.exit_code == 0
-    assert said in shown.stdout.splitlines()[0]
+    assert expected in shown.stdout.splitlines()[0]
     as_json = CliRunner().invoke(group, ["decode", "--format", "json", path])
     back = CliRunner().invoke(group, ["encode", "-"], input=as_json.stdout)
     plain = CliRunner().invoke(group, ["bytes", "--to", "raw", path])
