@@ -272,14 +272,6 @@ class Dissector:
                 width = 16
                 layer = IP + data[position + 6]
                 position += 40
-            elif layer == IP_FRAGMENT and width == 16:
-                if position + 8 > size:
-                    return self._end(CUT, layer, outer, packet)
-                part = u16_be(data, position + 2)
-                if part & 0xFFF9:
-                    return self._fragment6(packet, data, position, part, addresses, whole)
-                layer = IP + data[position]
-                position += 8
             elif layer == VLAN or layer == QINQ or layer == QINQ_91 or layer == QINQ_92 or layer == QINQ_93:
                 if position + 4 > size:
                     return self._end(CUT, layer, outer, packet)
@@ -288,6 +280,14 @@ class Dissector:
                 if layer < LOWEST_ETHERTYPE:
                     whole = min(whole, position + layer) if layer else whole
                     layer = LLC
+            elif layer == IP_FRAGMENT and width == 16:
+                if position + 8 > size:
+                    return self._end(CUT, layer, outer, packet)
+                part = u16_be(data, position + 2)
+                if part & 0xFFF9:
+                    return self._fragment6(packet, data, position, part, addresses, whole)
+                layer = IP + data[position]
+                position += 8
             elif layer == PPPOE_SESSION:
                 # RFC 2516 section 4
                 if position + 6 > size:
