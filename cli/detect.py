@@ -181,6 +181,7 @@ def _named(detection: Detection) -> Candidate:
 
 def report(detection: Detection, size: int, output: Output, everything: bool) -> None:
     """The verdict, then a block for each candidate."""
+    from wirelens.codecs.words import clean, count
     from wirelens.formatters import layout as lay
 
     candidates = detection.candidates
@@ -193,7 +194,7 @@ def report(detection: Detection, size: int, output: Output, everything: bool) ->
         rest = [other for other in candidates if other is not best and other.protocol not in detection.equal]
         if rest:
             head.append((lay.DIM, f", {detection.margin:.0f} more than {rest[0].protocol}"))
-    head.append((lay.DIM, f"  {lay.count(size, 'byte')} looked at"))
+    head.append((lay.DIM, f"  {count(size, 'byte')} looked at"))
     output.line(head)
     equal = [name for name in detection.equal if name != detection.protocol]
     if equal:
@@ -210,13 +211,13 @@ def report(detection: Detection, size: int, output: Output, everything: bool) ->
         for position, reason in enumerate(candidate.reasons):
             if position:
                 line = [(lay.PLAIN, " " * (widest + 11))]
-            line.append((lay.PLAIN, lay.clean(reason)))
+            line.append((lay.PLAIN, clean(reason)))
             output.line(line)
         if not candidate.reasons:
             output.line(line)
         if candidate.settle and candidate.protocol != detection.protocol:
             output.line(
-                [(lay.PLAIN, " " * (widest + 11)), (lay.NOTE, f"to settle it: {lay.clean(candidate.settle)}")]
+                [(lay.PLAIN, " " * (widest + 11)), (lay.NOTE, f"to settle it: {clean(candidate.settle)}")]
             )
     if len(shown) < len(candidates):
         output.line([(lay.DIM, f"         and {len(candidates) - len(shown)} more (--all)")])

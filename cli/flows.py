@@ -125,7 +125,7 @@ class Run:
             table([row for row in rows if self.everything or row.known], output)
             hidden = 0 if self.everything else sum(1 for row in rows if not row.known)
             if hidden:
-                from wirelens.formatters.layout import count
+                from wirelens.codecs.words import count
 
                 flows = count(hidden, "flow")
                 click.echo(f"{item.name}: {flows} of other protocols (--all lists them)", err=True)

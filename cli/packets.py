@@ -10,7 +10,7 @@ import click
 from wirelens.cli.input import STDIN
 from wirelens.codecs.captures.reader import Reader
 from wirelens.codecs.conversations import Conversations, known
-from wirelens.formatters.layout import clean, count
+from wirelens.codecs.words import clean, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,5 +1,5 @@
-"""Drawing messages: they know records and nodes, not protocols, and write nothing anywhere themselves.
+"""Views of messages: they know records and nodes but no protocols, and do no output.
 
-Each formatter is a generator of lines. A line is a list of segments, (style, text); `layout.plain` joins
-them, `terminal.Painter` colours them. The JSON formatters give text as it is.
+Each view is a generator of lines. A line is a list of segments (style, text); `layout.plain` joins them,
+`terminal.Painter` colours them. The JSON and graph formatters yield text.
 """

@@ -1,8 +1,8 @@
-"""Drawings of messages: Graphviz and Mermaid text, shared things as shared nodes.
+"""Graphs of messages as Graphviz or Mermaid text; a shared object is one box.
 
-Lists, maps, objects and the parts of a message's layout are boxes with their scalars as rows; what they
-hold are edges. A back reference is an edge to the one box of the thing it means, so that cycles are drawn
-as cycles. Small things without a life of their own (lists of scalars, values that read as one) are rows.
+Lists, maps, objects and the parts of a message's layout are boxes with their scalars as rows; edges lead to
+the boxes they contain. A back reference is an edge to the box of its target, so cycles are drawn as cycles.
+Lists of scalars and small objects that the protocol describes as one value are rows.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,31 +11,32 @@ from typing import Final
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import Node
-from wirelens.codecs.numbers import date_text
 from wirelens.codecs.record import Record
-from wirelens.codecs.tape import Tape
+from wirelens.codecs.tape import CONTAINERS, Tape
+from wirelens.codecs.words import clean, count
+from wirelens.formatters.layout import value_text
 
-# What one drawing holds; what is left out is counted and said.
+# Limits of one graph; the graph states how much is left out.
 DOT_BOXES: Final = 1000
-DOT_CURVED: Final = 150  # with more, arrows are straight: a curve across a few hundred boxes crashes Graphviz
+DOT_CURVED: Final = (
+    150  # above this, arrows are straight: a curve across a few hundred boxes crashes Graphviz
+)
 MERMAID_BOXES: Final = 250
 MERMAID_EDGES: Final = 480  # Mermaid's own default limit is 500
 MERMAID_CHARACTERS: Final = 45_000  # Mermaid's own default limit is 50,000
-RECORDS: Final = 200  # records drawn; further ones are counted
+RECORDS: Final = 200  # records drawn
 
 MAX_ROWS: Final = 24  # of one box
-MAX_VALUE: Final = 60  # characters of a value
+MAX_VALUE: Final = 60  # characters of a value, about
 MAX_NAME: Final = 48  # characters of a field's name or a key
 MAX_TITLE: Final = 90  # characters of a class's name or a record's summary
 MAX_SCALARS: Final = 8  # items of a list of scalars that are shown
-MAX_REFERENCES: Final = 4  # arrows of back references, for each box that may be drawn
-SMALL: Final = 48  # nodes of a value that may be a row
-
-_CONTAINERS: Final = frozenset((t.STRUCT, t.ARRAY, t.LIST, t.MAP, t.OBJECT, t.REMOTE))
+MAX_REFERENCES: Final = 4  # arrows of back references, times the limit of boxes
+SMALL: Final = 48  # nodes of an object that may be a row
 
 
 class Box:
-    """A box: its name in the drawing, title, what it means, and rows of a name and a value each."""
+    """A box: its identifier in the graph, title, the protocol's description, and rows (name, value)."""
 
     def __init__(self, name: str, title: str, meaning: str, style: str) -> None:
         self.name: Final = name
@@ -46,17 +47,17 @@ class Box:
 
 
 class Edge:
-    """An arrow between two boxes by their names; `back` where it stands for a back reference to a box."""
+    """An arrow between two boxes, given by their identifiers."""
 
     def __init__(self, start: str, end: str, label: str, style: str) -> None:
         self.start: Final = start
         self.end: Final = end
         self.label: Final = shortened(label, MAX_NAME)
-        self.style: Final = style  # "", "back", "missing"
+        self.style: Final = style  # "", "back" (a back reference), "missing" (one without a box)
 
 
 class Drawing:
-    """The boxes and edges of one record, and how many lists, maps and objects did not get one."""
+    """The boxes and edges of one record, and how many lists, maps, objects and arrows are left out."""
 
     def __init__(self) -> None:
         self.boxes: Final[list[Box]] = []
@@ -65,7 +66,7 @@ class Drawing:
 
 
 class _Pending:
-    """A container still to be drawn, and the box that holds it (None for a root)."""
+    """A container still to be drawn, and the box that contains it (None for a root)."""
 
     def __init__(self, node: Node, holder: Box | None, label: str) -> None:
         self.node: Final = node
@@ -74,7 +75,7 @@ class _Pending:
 
 
 class _Painter:
-    """Makes one record's drawing of at most `limit` boxes."""
+    """Draws one record with at most `limit` boxes."""
 
     def __init__(self, record: Record, place: int, limit: int) -> None:
         self.record: Final = record
@@ -84,10 +85,11 @@ class _Painter:
         self.pending: Final[list[_Pending]] = []
         self.drawn: Final[set[int]] = set()
         self.references: Final[list[tuple[str, int, int, str]]] = []  # source, target, number, label
-        self.names: Final[dict[int, list[str]]] = {}
+        self.names: Final[dict[int, list[str]]] = {}  # class and fields, by the index of the class
         self.missing: Final[dict[int, str]] = {}
 
     def paint(self) -> Drawing:
+        """The record's boxes and edges."""
         record = self.record
         root = record.partial
         if root is None:
@@ -95,13 +97,13 @@ class _Painter:
             return self.drawing
         self.pending.append(_Pending(root, None, ""))
         while self.pending:
-            one = self.pending.pop()
+            pending = self.pending.pop()
             if len(self.drawing.boxes) >= self.limit:
-                self.drawing.left_out += containers(root.tape, int(one.node.index))
-            elif one.node.kind == t.ARRAY and one.holder is not None:
-                self._items(one, one.holder)
+                self.drawing.left_out += containers(root.tape, int(pending.node.index))
+            elif pending.node.kind == t.ARRAY and pending.holder is not None:
+                self._items(pending, pending.holder)
             else:
-                self._box(one)
+                self._box(pending)
         for source, target, number, label in self.references:
             if target in self.drawn:
                 self.drawing.edges.append(Edge(source, f"{self.prefix}n{target}", label, "back"))
@@ -111,40 +113,41 @@ class _Painter:
 
     def _raw(self) -> None:
         record = self.record
-        box = Box(f"{self.prefix}raw", f"{record.length} bytes", "", "error")
+        box = Box(f"{self.prefix}raw", count(record.length, "byte"), "", "error")
         error = record.error
         if error is not None:
             box.rows.append(("error", f"{error.code}: {shortened(error.text, MAX_TITLE)}"))
         if record.raw:
-            box.rows.append(("bytes", hex_text(record.raw)))
+            start = record.raw[: MAX_VALUE // 4]
+            box.rows.append(("bytes", start.hex(" ") + (" …" if len(start) < len(record.raw) else "")))
         self.drawing.boxes.append(box)
 
     def _missing(self, source: str, number: int, label: str, dangling: bool) -> None:
-        """A dashed box for what references of one number mean but no box stands for."""
+        """A dashed box for all references of one number whose target has no box."""
         name = self.missing.get(number)
         if name is None:
             if len(self.drawing.boxes) >= self.limit:
                 self.drawing.left_out += 1
                 return
             name = self.missing[number] = f"{self.prefix}m{len(self.missing)}"
-            meaning = "nothing has this number" if dangling else ""
+            meaning = "no object has this number" if dangling else ""
             self.drawing.boxes.append(Box(name, f"→ #{number}", meaning, "missing"))
         self.drawing.edges.append(Edge(source, name, label, "missing"))
 
-    def _box(self, one: _Pending) -> None:
-        node = one.node
+    def _box(self, pending: _Pending) -> None:
+        node = pending.node
         name = f"{self.prefix}n{int(node.index)}"
         self.drawn.add(int(node.index))
         codec = self.record.codec
         meaning = "" if codec is None else shortened(codec.annotate(node), MAX_TITLE)
-        box = Box(name, self._title(node, one.label), meaning, "")
+        box = Box(name, self._title(node, pending.label), meaning, "")
         self.drawing.boxes.append(box)
-        if one.holder is not None:
-            self.drawing.edges.append(Edge(one.holder.name, name, one.label, ""))
+        if pending.holder is not None:
+            self.drawing.edges.append(Edge(pending.holder.name, name, pending.label, ""))
         below: list[_Pending] = []
         if node.kind == t.MAP:
             self._entries(node, box, below)
-        elif node.kind in _CONTAINERS:
+        elif node.kind in CONTAINERS:
             names = self._names(node)
             for part in node.parts():
                 if not part.hidden:
@@ -154,17 +157,17 @@ class _Painter:
         below.reverse()
         self.pending.extend(below)
 
-    def _items(self, one: _Pending, holder: Box) -> None:
-        """The items of an array of the message's layout: they hang on what holds the array."""
+    def _items(self, pending: _Pending, holder: Box) -> None:
+        """The items of an array of the message's layout: they are attached to the box that contains it."""
         below: list[_Pending] = []
-        for part in one.node.parts():
+        for part in pending.node.parts():
             if not part.hidden:
-                self._part(part, f"{one.label}[{int(part.position)}]", holder, below)
+                self._part(part, f"{pending.label}[{int(part.position)}]", holder, below)
         below.reverse()
         self.pending.extend(below)
 
     def _entries(self, node: Node, box: Box, below: list[_Pending]) -> None:
-        """The entries of a map: a scalar key names its value, any other gets a box of its own."""
+        """The entries of a map: a scalar key is the name of its value; other keys get boxes of their own."""
         label = ""
         for part in node.parts():
             if part.hidden:
@@ -172,7 +175,7 @@ class _Painter:
             entry, value = divmod(int(part.position), 2)
             if value:
                 self._part(part, label, box, below)
-            elif part.kind == t.REF or (part.kind in _CONTAINERS and self._row(part) is None):
+            elif part.kind == t.REF or (part.kind in CONTAINERS and self._row(part) is None):
                 self._part(part, f"key {entry}", box, below)
                 label = f"value {entry}"
             else:
@@ -182,7 +185,7 @@ class _Painter:
                     label = shortened(text, MAX_NAME)
 
     def _part(self, part: Node, name: str, box: Box, below: list[_Pending]) -> None:
-        """A member, item or value: a row, an edge to come, or a reference."""
+        """A member, item or value: a row, a box to be drawn later, or a reference."""
         if part.kind == t.REF:
             if len(self.references) < MAX_REFERENCES * self.limit:
                 self.references.append((box.name, part.target, part.reference, name))
@@ -201,9 +204,9 @@ class _Painter:
             self.drawing.left_out += containers(part.tape, int(part.index))
 
     def _row(self, node: Node) -> str | None:
-        """The text of what is drawn as a row; None for what gets a box."""
+        """The text of a node that is drawn as a row; None for one that gets a box."""
         kind = node.kind
-        if kind not in _CONTAINERS:
+        if kind not in CONTAINERS:
             return self._value(node)
         if node.referred:
             return None
@@ -214,29 +217,29 @@ class _Painter:
         return None
 
     def _value(self, node: Node) -> str:
-        text = value_text(node)
+        text = shortened(value_text(node, MAX_VALUE), 2 * MAX_TITLE)
         codec = self.record.codec
         meaning = "" if codec is None else codec.annotate(node)
         return f"{text} ({shortened(meaning, MAX_VALUE)})" if meaning else text
 
     def _scalars(self, node: Node) -> str | None:
-        """A list of nothing but scalars in brackets, its first items shown."""
+        """A list that has only scalars: its first items in brackets; None for any other."""
         texts: list[str] = []
-        count = 0
+        size = 0
         for part in node.parts():
             if part.hidden:
                 continue
-            if part.kind in _CONTAINERS or part.kind == t.REF or part.kind == t.FAULT:
+            if part.kind in CONTAINERS or part.kind == t.REF or part.kind == t.FAULT:
                 return None
-            if count < MAX_SCALARS:
-                texts.append(shortened(value_text(part), MAX_VALUE // 2))
-            count += 1
-        more = f", … {count} items" if count > MAX_SCALARS else ""
+            if size < MAX_SCALARS:
+                texts.append(value_text(part, MAX_VALUE // 2))
+            size += 1
+        more = f", … {size} items" if size > MAX_SCALARS else ""
         kind = node.type_name
         return f"{shortened(kind, MAX_NAME) + ' ' if kind else ''}[{', '.join(texts)}{more}]"
 
     def _small(self, node: Node) -> str | None:
-        """An object that reads as one value, by what its codec says it means."""
+        """A small object that the protocol describes as one value; None for any other."""
         tape = node.tape
         index = int(node.index)
         end = int(tape.next(index))
@@ -260,7 +263,7 @@ class _Painter:
         return f"{shortened(meaning, MAX_TITLE)} ({shortened(simple, MAX_NAME)})"
 
     def _names(self, node: Node) -> list[str]:
-        """The names of an object's fields, class first; each class is read once."""
+        """An object's class and the names of its fields; each class is read once."""
         if node.kind != t.OBJECT:
             return []
         number = node.number & t.LOW_HALF
@@ -291,59 +294,23 @@ def _member_name(part: Node, names: list[str]) -> str:
 
 
 def containers(tape: Tape, index: int) -> int:
-    """How many lists, maps, objects and parts of the layout the subtree at `index` has, itself included."""
-    count = 0
+    """The number of containers in the subtree at `index`, itself included."""
+    number = 0
     end = int(tape.next(index))
     while index < end:
-        if tape.kind(index) in _CONTAINERS:
-            count += 1
+        if tape.kind(index) in CONTAINERS:
+            number += 1
         index += 1
-    return count
+    return number
 
 
 def shortened(text: str, limit: int) -> str:
-    """The text, cut to `limit` characters with an ellipsis."""
+    """The text, cut to `limit` characters, the last of them an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def hex_text(content: bytes) -> str:
-    """Bytes as hex, the first of them where there are many, then with their number."""
-    shown = MAX_VALUE // 4
-    if len(content) <= shown:
-        return content.hex(" ")
-    return f"{content[:shown].hex(' ')} … {len(content)} bytes"
-
-
-def value_text(node: Node) -> str:
-    """A scalar in at most about `MAX_VALUE` characters: strings in quotes, bytes as hex."""
-    kind = node.kind
-    if kind in (t.NULL, t.ABSENT):
-        return "null"
-    if kind in (t.BOOL, t.BOOLEAN):
-        return "true" if node.number else "false"
-    if kind == t.DATE:
-        try:
-            return date_text(node.number)
-        except (OverflowError, ValueError):
-            return f"{node.number} ms"
-    value = node.value
-    if isinstance(value, bytes):
-        if kind in (t.BYTES, t.HEX, t.CHUNK):
-            return hex_text(value)
-        return '"' + shortened(value[: 4 * MAX_VALUE].decode("utf-8", "replace"), MAX_VALUE) + '"'
-    if isinstance(value, str):
-        quoted = kind in (t.STRING, t.STRING16, t.TEXT, t.XML)
-        return f'"{shortened(value, MAX_VALUE)}"' if quoted else shortened(value, MAX_VALUE)
-    if kind == t.FAULT:
-        fault = node.tape.faults[node.number]
-        return f"error {fault.code}: {shortened(fault.text, MAX_TITLE)}"
-    if kind == t.REF:
-        return f"→ #{node.reference}"
-    return node.kind_name if value is None else str(value)
-
-
 def _heading(record: Record) -> list[str]:
-    """The lines above a record's drawing: what it is, its error, its worst notes."""
+    """The lines above a record's graph: protocol, summary, error and its worst notes."""
     lines = [f"{record.offset}: {record.protocol} {shortened(record.summary, MAX_TITLE)}"]
     error = record.error
     if error is not None and record.partial is not None:
@@ -351,27 +318,12 @@ def _heading(record: Record) -> list[str]:
     notes = record.notes
     lines.extend([f"note {code} at {at}: {shortened(text, 2 * MAX_TITLE)}" for code, at, text in notes[:3]])
     if len(notes) > 3:
-        lines.append(f"{len(notes) - 3} more note{'' if len(notes) == 4 else 's'}")
+        lines.append(count(len(notes) - 3, "more note"))
     return lines
 
 
-def _left_out(count: int, limit: int) -> str:
-    return f"{count} more left out, of lists, maps, objects and arrows: at most {limit} boxes are drawn"
-
-
-def visible(text: str) -> str:
-    """The text with what does not print as an escape: control characters, lone surrogates, overrides."""
-    if text.isprintable():
-        return text
-    return "".join([one if one.isprintable() or one == "\u3000" else _escape(one) for one in text])
-
-
-def _escape(one: str) -> str:
-    code = ord(one)
-    plain = {9: "\\t", 10: "\\n", 13: "\\r"}.get(code)
-    if plain is not None:
-        return plain
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+def _left_out(number: int, limit: int) -> str:
+    return f"{number} lists, maps, objects and arrows left out: at most {limit} boxes are drawn"
 
 
 # --- Graphviz -----------------------------------------------------------------------------------
@@ -383,7 +335,7 @@ _FILLS: Final = {"": "#e3ecf7", "error": "#f8d7d7", "missing": "#ffffff", "more"
 def dot(records: Iterable[Record]) -> Iterator[str]:
     """The text of a Graphviz digraph of the records, line by line, each record a cluster.
 
-    At most `DOT_BOXES` boxes and `RECORDS` records; a note in the drawing says how much is left out.
+    At most `DOT_BOXES` boxes and `RECORDS` records; a note in the graph states how much is left out.
     """
     for line in _dot_lines(records):
         yield line + "\n"
@@ -409,7 +361,7 @@ def _dot_lines(records: Iterable[Record]) -> Iterator[str]:
     yield "  node [shape=plain, fontname=Helvetica, fontsize=10];"
     yield "  edge [fontname=Helvetica, fontsize=9, color=gray35];"
     yield from _dot_more(left_out, skipped)
-    # Graphviz stacks from the bottom what it lays out from left to right.
+    # With rankdir=LR Graphviz stacks clusters from the bottom up.
     for place, lines, drawing in reversed(drawings):
         yield f"  subgraph cluster_{place} {{"
         yield f"    label={dot_string(*lines)};"
@@ -430,7 +382,7 @@ def _dot_more(left_out: int, skipped: int) -> Iterator[str]:
 
 
 def _further(skipped: int) -> str:
-    return f"{skipped} more record{'' if skipped == 1 else 's'} left out"
+    return f"{count(skipped, 'more record')} left out"
 
 
 def _dot_box(box: Box) -> Iterator[str]:
@@ -450,16 +402,16 @@ _HTML: Final = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord('"'):
 
 
 def _html(text: str) -> str:
-    """Text for a cell of a label like HTML; an empty cell holds a space."""
-    return visible(text).translate(_HTML) or " "
+    """Text for a cell of an HTML-like label; an empty cell holds a space."""
+    return clean(text).translate(_HTML) or " "
 
 
 _DOT: Final = {ord('"'): '\\"', ord("\\"): "\\\\", ord("&"): "&amp;"}
 
 
 def dot_string(*lines: str) -> str:
-    """Lines as one quoted string of Graphviz, to the left where they are several."""
-    quoted = [visible(line).translate(_DOT) for line in lines]
+    """Lines as one quoted Graphviz string; several are aligned to the left."""
+    quoted = [clean(line).translate(_DOT) for line in lines]
     return '"' + "\\l".join(quoted) + ('\\l"' if len(lines) > 1 else '"')
 
 
@@ -470,7 +422,7 @@ def mermaid(records: Iterable[Record]) -> Iterator[str]:
     """The text of a Mermaid flowchart of the records, line by line, each record a subgraph.
 
     At most `MERMAID_BOXES` boxes, `MERMAID_EDGES` edges and `MERMAID_CHARACTERS` characters, since Mermaid
-    itself refuses larger ones; a note in the drawing says how much is left out.
+    refuses larger ones; a note in the graph states how much is left out.
     """
     for line in _mermaid_lines(records):
         yield line + "\n"
@@ -553,28 +505,28 @@ def _mermaid_edge(edge: Edge) -> str:
 def mermaid_text(*lines: str) -> str:
     """Lines for a quoted Mermaid label.
 
-    What Mermaid, Markdown or HTML could read is written as Mermaid's entities, such as `#34;`.
+    Characters that Mermaid, Markdown or HTML would interpret become Mermaid's entities, such as `#34;`.
     """
-    return "<br/>".join([_entities(visible(line)) for line in lines])
+    return "<br/>".join([_entities(clean(line)) for line in lines])
 
 
-_PLAIN: Final = frozenset(" ,/()=…→")  # beside letters, digits and all from U+0300 on
+_PLAIN: Final = frozenset(" ,/()=…→")  # besides letters, digits and everything from U+0300 on
 _BETWEEN: Final = frozenset(".-_")  # plain between letters and digits
 
 
 def _entities(line: str) -> str:
     parts: list[str] = []
     last = len(line) - 1
-    for at, one in enumerate(line):
-        if one.isalnum() or ord(one) >= 0x300:
+    for at, char in enumerate(line):
+        if char.isalnum() or ord(char) >= 0x300:
             plain = True
-        elif one in _BETWEEN:
+        elif char in _BETWEEN:
             plain = 0 < at < last and line[at - 1].isalnum() and line[at + 1].isalnum()
-        elif one == " ":
+        elif char == " ":
             plain = 0 < at < last and line[at - 1] != " "
-        elif one == ")":
+        elif char == ")":
             plain = at == last or line[at + 1] != " "
         else:
-            plain = one in _PLAIN
-        parts.append(one if plain else f"#{ord(one)};")
+            plain = char in _PLAIN
+        parts.append(char if plain else f"#{ord(char)};")
     return "".join(parts)

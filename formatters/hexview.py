@@ -1,8 +1,8 @@
-"""The hex view: every byte of a message once, beside the field that it belongs to.
+"""The hex view: every byte of a message once, next to its field.
 
-Rows start where fields start. A field whose bytes were shown already (a flag in a byte of flags) has
-none of its own; bytes that no field explains are shown as a gap; what a container has beside its members
-(tags, counts, ends) stands on the container's own rows.
+Rows start where fields start. A field whose bytes were shown already (a flag in a byte of flags) has a row
+without bytes; bytes of no field are shown as a gap; a container's own bytes (tags, counts, ends) are on rows
+of the container.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import Node, root_of
-from wirelens.codecs.tape import Buffer
+from wirelens.codecs.tape import CONTAINERS, Buffer
+from wirelens.codecs.words import clean, count
 from wirelens.formatters import layout as lay
-from wirelens.formatters.layout import Layout, clean, count
-from wirelens.formatters.tree import CONTAINERS, Walk, headline, hex_row
+from wirelens.formatters.layout import Layout
+from wirelens.formatters.tree import Walk, headline, hex_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from wirelens.codecs import Record
     from wirelens.formatters.layout import Line
 
-WIDE: Final = 132  # cells of a terminal that has room for sixteen bytes a row
-DEEPEST_INDENT: Final = 16
-ROWS: Final = 6  # rows of one field, where the width is limited
+WIDE: Final = 132  # cells from which on a row has sixteen bytes instead of eight
+DEEPEST_INDENT: Final = 16  # levels
+ROWS: Final = 6  # rows of one field, if the width is limited
 
 
 def hexview(record: Record, layout: Layout) -> Iterator[Line]:
@@ -51,7 +52,9 @@ class _Level:
         self.where = int(node.index) + 1
         self.until = int(tape.next(node.index))
         self.end = int(tape.end(node.index)) if self.buffer is node.buffer else len(self.buffer.data)
-        self.outer = outer  # where the enclosing buffer goes on, if this one is another; else -1
+        self.outer = (
+            outer  # position at which the enclosing buffer continues, if this one is another; else -1
+        )
         self.position = 0
 
 
@@ -64,9 +67,10 @@ class _Hex:
         self.row = 16 if layout.width is not None and layout.width >= WIDE else 8
         self.cells = self.row * 3 + (self.row - 1) // 8  # of a row's hex
         self.digits = max(len(f"{record.offset + record.length:x}"), 4)  # of an offset
-        self.position = 0  # of the first byte in `buffer` that is not drawn yet
+        self.position = 0  # of the first byte in the current buffer that is not drawn yet
 
     def lines(self) -> Iterator[Line]:
+        """The lines below the headline and the notes."""
         record = self.record
         tape = record.tape
         if tape is None or record.codec is None or not tape.size():
@@ -79,7 +83,7 @@ class _Hex:
         yield from self.rest(buffer, self.position, end)
 
     def rest(self, buffer: Buffer, start: int, end: int) -> Iterator[Line]:
-        """What is behind the last field: the bytes that did not decode."""
+        """The bytes after the last field, which did not decode."""
         error = self.record.error
         if error is None:
             if start < end:
@@ -93,6 +97,7 @@ class _Hex:
         yield from self.rows(buffer, at, end, 0, [(lay.ERROR, f"{error.code}: {clean(error.text)}")])
 
     def tree(self, root: Node, walk: Walk) -> Iterator[Line]:
+        """The rows of all nodes."""
         stack: list[_Level] = []
         node: Node | None = root
         name = ""
@@ -116,6 +121,7 @@ class _Hex:
                 level.position += 1
 
     def name(self, level: _Level, node: Node) -> str:
+        """A node's name in its container."""
         name = node.field.name
         if name or node.hidden:
             return name or node.kind_name
@@ -145,7 +151,7 @@ class _Hex:
         label.extend(self.value(node, name, walk, depth))
         if embedded:
             size = len(node.inner.data)
-            label.append((lay.TYPE, f"  ({count(size, 'byte')} put together, at their own offsets below)"))
+            label.append((lay.TYPE, f"  ({count(size, 'byte')} joined, with offsets of their own below)"))
         if label:
             yield from self.rows(node.buffer, max(start, self.position), own, depth - 1, label, start)
         else:
@@ -159,51 +165,51 @@ class _Hex:
             stack.append(_Level(node, name, names, outer))
 
     def value(self, node: Node, name: str, walk: Walk, depth: int) -> Line:
-        """What is said of a node behind its name."""
+        """The segments after a node's name: its value, annotated if it has a name."""
         kind = node.kind
         used = self.digits + self.cells + self.row + 6 + min(depth - 1, DEEPEST_INDENT) * 2
         room = self.layout.room(used + self.layout.measure(name) + 2)
-        said: Line = []
+        segments: Line = []
         if kind in CONTAINERS:
-            said = walk.title(node)
+            segments = walk.title(node)
             if kind == t.STRUCT:
                 first = next(iter(node.parts()), None)
                 if first is not None and first.kind == t.NAMED and first.field.name == "type":
-                    said = [(lay.WORD, clean(first.shown))]
+                    segments = [(lay.WORD, clean(first.shown))]
                 elif first is not None and first.field.name == "name" and name.startswith("["):
-                    said = walk.value(first, room)
+                    segments = walk.value(first, room)
         elif kind == t.LENGTH or (kind == t.MARK and node.number):
-            said = [(lay.NUMBER, str(node.number))]
+            segments = [(lay.NUMBER, str(node.number))]
         elif kind in (t.TYPE, t.CLASS):
-            said = [(lay.WORD, clean(node.text or ""))]
+            segments = [(lay.WORD, clean(node.text or ""))]
         elif kind == t.CHUNK:
-            said = [(lay.TYPE, count(len(node.content), "byte"))]
+            segments = [(lay.TYPE, count(len(node.content), "byte"))]
         elif kind != t.MARK:
             if kind in (t.HEX, t.BYTES):
-                said = lay.bytes_segments(node.content, room, self.layout, digits=False)
+                segments = lay.bytes_segments(node.content, room, self.layout, digits=False)
             else:
-                said = walk.value(node, room)
-        if said and name:
-            said.insert(0, (lay.PLAIN, ": "))
+                segments = walk.value(node, room)
+        if segments and name:
+            segments.insert(0, (lay.PLAIN, ": "))
         if name:
-            walk.finish(said, node)
-        return said
+            walk.finish(segments, node)
+        return segments
 
     def gap(self, level: _Level, node: Node, depth: int) -> Iterator[Line]:
-        """Bytes before a part that belong to none."""
+        """Bytes before a part that belong to no part."""
         start = int(node.tape.start(node.index))
         if start > self.position:
             yield from self.own(level, start, depth, "")
 
     def leave(self, level: _Level, depth: int) -> Iterator[Line]:
-        """The end of a container: bytes behind its last part."""
+        """The end of a container: bytes after its last part."""
         if level.end > self.position:
             yield from self.own(level, level.end, depth, "end of ")
         if level.outer >= 0:
             self.position = level.outer
 
     def own(self, level: _Level, until: int, depth: int, where: str) -> Iterator[Line]:
-        """Bytes of a container that are in none of its parts."""
+        """Bytes of a container that belong to none of its parts."""
         kind = level.node.kind
         if kind in (t.STRUCT, t.ARRAY):
             label = [(lay.ERROR, f"gap, {count(until - self.position, 'byte')}")]
@@ -215,7 +221,7 @@ class _Hex:
     def rows(
         self, buffer: Buffer, start: int, end: int, depth: int, label: Line, at: int | None = None
     ) -> Iterator[Line]:
-        """Rows of bytes with a label on the first; with no bytes one row that has only the label."""
+        """Rows of bytes, the first with the label; without bytes, one row with the label alone."""
         indent = "  " * min(max(depth, 0), DEEPEST_INDENT)
         if depth > DEEPEST_INDENT:
             indent += f"(level {depth}) "
@@ -241,7 +247,7 @@ class _Hex:
             yield [(lay.DIM, f"{'…':>{self.digits}}  {count(size - shown, 'more byte')}")]
 
     def offset(self, buffer: Buffer, position: int) -> str:
-        """The offset column: of the input, or, with +, in content that was put together."""
+        """The offset column: in the input or, with +, in content joined from several places."""
         if buffer.collapsed or buffer.segments:
             return f"+{position:0{self.digits - 1}x}  "
         return f"{int(buffer.absolute(position)):0{self.digits}x}  "

@@ -1,4 +1,4 @@
-"""The notation as text: an indented array, or one record a line."""
+"""Records as JSON text: an indented array, or one record per line."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
     from wirelens.codecs import Record
 
-LINES: Final = 32  # that are written at a time
-DEEPEST: Final = 64  # levels of indentation
-LINE: Final = 100  # characters of an object or array that stays on one line
+LINES: Final = 32  # records per chunk of text
+DEEPEST: Final = 64  # levels; deeper ones are indented like this one
+LINE: Final = 100  # characters; longer objects and arrays are broken into lines
 STEP: Final = "  "
 
 _TOKEN: Final = re.compile(r'[\[{]|[\]}]|, |"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
 def jsonl(batches: Iterable[list[Record]], plain: bool = False) -> Iterator[bytes]:
-    """Lines of one record each, in UTF-8, some at a time."""
+    """One record per line, in UTF-8, in chunks of at most LINES lines."""
     from wirelens.codecs.record import json_lines
 
     for records in batches:
@@ -43,11 +43,11 @@ def array(items: Iterable[str]) -> Iterator[str]:
 
 
 def indented(text: str, level: int = 0) -> Iterator[str]:
-    """JSON text of one line, with ", " and ": ", laid out over lines; what fits on a line stays on it.
+    """JSON text of one line, with ", " and ": ", broken into lines; objects and arrays that fit stay on one.
 
-    The first line comes without indentation. The indentation stops growing at DEEPEST levels.
+    The first line is not indented. The indentation stops growing at DEEPEST levels.
     """
-    closed: dict[int, int] = {}  # where a bracket opens -> behind its closing one
+    closed: dict[int, int] = {}  # position of an opening bracket -> position after its closing one
     opened: list[int] = []
     for token in _TOKEN.finditer(text):
         mark = token[0][0]

@@ -1,7 +1,7 @@
-"""Lines of styled segments, and the texts of values that all views share.
+"""Lines of styled segments, and values as text, for all views.
 
-Text from the wire is untrusted: whatever is not printable (control characters, escape sequences,
-direction overrides, lone surrogates) is shown escaped, never sent to a terminal.
+A line is a list of segments (style, text). Text from the wire is untrusted and always escaped, by
+`codecs.words`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.words import clean, count, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     Segment: TypeAlias = tuple[str, str]
     Line: TypeAlias = list[Segment]
 
-# Styles, by what a segment is. `terminal.STYLES` gives each its look.
+# Styles, named after what a segment holds. `terminal.STYLES` has the look of each.
 PLAIN: Final = ""
 PROTOCOL: Final = "protocol"
 SUMMARY: Final = "summary"
@@ -37,17 +38,16 @@ ERROR: Final = "error"
 HEADING: Final = "heading"
 
 UNLIMITED: Final = 1 << 60
-LEAST: Final = 16  # cells of a value that are shown however narrow the terminal is
+LEAST: Final = 16  # cells that a value always gets, even on a narrower terminal
 
-_NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}  # as the notation has them
+_NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}  # as in JSON of the notation
 _BREAKS: Final = dict.fromkeys(b"\n\r\t")
-_ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
 class Layout:
-    """How much room there is: `width` in cells (None: no limit, nothing is shortened).
+    """The room for lines: `width` in cells; None: unlimited, nothing is shortened.
 
-    `measure` gives the cells that a text takes; `plain` leaves out types, wire forms and offsets.
+    `measure` gives the cells that a text takes. `plain` leaves out types, wire forms and offsets.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Layout:
         self.plain: Final = plain
 
     def room(self, used: int) -> int:
-        """Cells left for a value on a line of which `used` are taken."""
+        """Cells left on a line after `used` cells, at least LEAST."""
         return UNLIMITED if self.width is None else max(self.width - used, LEAST)
 
     def cells(self, line: Line) -> int:
@@ -67,7 +67,7 @@ class Layout:
         return sum([measure(text) for _, text in line])
 
     def fit(self, line: Line) -> Line:
-        """A line cut to the width; one with an error stays whole."""
+        """The line cut to the width; a line with an error stays whole."""
         width = self.width
         if width is None or self.cells(line) <= width or any(style == ERROR for style, _ in line):
             return line
@@ -82,7 +82,7 @@ class Layout:
         return fitted
 
     def cut(self, text: str, room: int) -> str:
-        """The start of a text that takes at most `room` cells."""
+        """The longest start of the text that takes at most `room` cells."""
         if len(text) * 2 <= room or (self.measure(text[: room + 1]) <= room and len(text) <= room):
             return text
         low, high = 0, min(len(text), room)
@@ -95,91 +95,72 @@ class Layout:
         return text[:low]
 
 
+_PLAIN_LAYOUT: Final = Layout(plain=True)
+
+
 def plain(line: Line) -> str:
     """A line as plain text."""
     return "".join([text for _, text in line])
 
 
-def clean(text: str) -> str:
-    """Text with whatever is not printable as an escape."""
-    if text.isprintable():
-        return text
-    return "".join([char if char.isprintable() or char == "\u3000" else _escape(char) for char in text])
-
-
-def _escape(char: str) -> str:
-    code = ord(char)
-    return _ESCAPES.get(char) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
-
-
-def quote(text: str) -> str:
-    """Text in double quotes, escaped."""
-    return '"' + clean(text.replace("\\", "\\\\").replace('"', '\\"')) + '"'
-
-
-def count(number: int, what: str, several: str = "") -> str:
-    """A number of things: "1 byte", "2,000 bytes"."""
-    return f"{number:,} {what if number == 1 else several or what + 's'}"
-
-
 def text_segments(text: str, room: int, layout: Layout, style: str = STRING) -> Line:
-    """A quoted text, shortened to `room` cells with its full length said."""
-    short = layout.cut(text, room)
-    shown = quote(short)
-    if len(short) == len(text) and layout.measure(shown) <= room:
-        return [(style, shown)]
-    said = f" {count(len(text), 'character')}"
-    short = layout.cut(short, max(room - len(said) - 3, LEAST // 2))
-    while len(short) > 1 and layout.measure(quote(short)) + len(said) + 1 > room and len(short) > LEAST // 2:
-        short = short[: len(short) * 3 // 4]
-    return [(style, quote(short)[:-1] + '…"'), (TYPE, said)]
+    """A text in quotes; if it takes more than `room` cells, its start and its length."""
+    start = layout.cut(text, room)
+    quoted = quote(start)
+    if len(start) == len(text) and layout.measure(quoted) <= room:
+        return [(style, quoted)]
+    length = f" {count(len(text), 'character')}"
+    start = layout.cut(start, max(room - len(length) - 3, LEAST // 2))
+    while len(start) > LEAST // 2 and layout.measure(quote(start)) + len(length) + 1 > room:
+        start = start[: len(start) * 3 // 4]
+    return [(style, quote(start)[:-1] + '…"'), (TYPE, length)]
 
 
 def bytes_segments(content: bytes, room: int, layout: Layout, digits: bool = True) -> Line:
-    """Bytes as their number, hex, and text where they read as text; shortened to `room` cells.
+    """Bytes as their number, hex, and text if they are readable as text; shortened to `room` cells.
 
-    `digits` False leaves out the hex: it stands beside.
+    `digits` False leaves out the hex, for views that show it elsewhere on the line.
     """
-    size = len(content)
-    said = count(size, "byte")
-    line: Line = [(TYPE, said)]
-    room -= len(said) + 1
-    text = _readable(content, room * 2) if size > 3 else None
-    if not size or (text is None and not digits):
+    length = count(len(content), "byte")
+    line: Line = [(TYPE, length)]
+    room -= len(length) + 1
+    text = _readable(content, room * 2) if len(content) > 3 else None
+    if not content or (text is None and not digits):
         return line
-    if digits and size * 2 <= (room if text is None else room // 2):
+    hex_cells = len(content) * 2
+    if digits and hex_cells <= (room if text is None else room // 2):
         line.append((BYTES, " " + content.hex()))
         if text is not None:
             line.append((PLAIN, " "))
-            line.extend(text_segments(text, max(room - size * 2 - 1, LEAST), layout))
+            line.extend(text_segments(text, max(room - hex_cells - 1, LEAST), layout))
     elif text is not None:
-        short = layout.cut(text, max(room - 4, LEAST))
-        whole = len(short) == len(text) and len(content) <= room * 2
-        line.append((STRING, " " + quote(short)[:-1] + ('"' if whole else '…"')))
+        start = layout.cut(text, max(room - 4, LEAST))
+        whole = len(start) == len(text) and len(content) <= room * 2
+        line.append((STRING, " " + quote(start)[:-1] + ('"' if whole else '…"')))
     else:
         line.append((BYTES, " " + content[: max((room - 2) // 2, 4)].hex() + "…"))
     return line
 
 
-def _readable(content: bytes, most: int) -> str | None:
-    """The text, of the first `most` bytes, where they are one; None for others."""
-    head = content[:most]
+def _readable(content: bytes, limit: int) -> str | None:
+    """The first `limit` bytes as text if they are printable UTF-8; else None."""
+    head = content[:limit]
     try:
         text = head.decode()
     except UnicodeDecodeError as error:
-        if len(content) <= most or error.start < most - 3:
+        if len(content) <= limit or error.start < limit - 3:
             return None
         text = head[: error.start].decode()
     return text if text.translate(_BREAKS).isprintable() else None
 
 
 def reference_name(node: Node) -> str:
-    """`#n` of a list, map or object that something refers to."""
+    """`#n` of a list, map or object that a back reference points to."""
     return f"#{node.reference}"
 
 
 def title(node: Node, names: list[str] | None = None) -> Line:
-    """What a container is, in a few words: class or type, how many there are in it, `#n`."""
+    """A container's class or type, number of items, and `#n`; `names` are an object's class and fields."""
     kind = node.kind
     line: Line = []
     if kind == t.STRUCT:
@@ -202,7 +183,7 @@ def title(node: Node, names: list[str] | None = None) -> Line:
 
 
 def shown_children(node: Node) -> int:
-    """How many children show; counts without making views of them."""
+    """The number of children that are not hidden, counted on the tape."""
     tape = node.tape
     end = tape.next(node.index)
     index = node.index + 1
@@ -215,7 +196,7 @@ def shown_children(node: Node) -> int:
 
 
 def target_name(node: Node) -> str:
-    """The class or type of what a REF means, or what it is."""
+    """The class or type of the node that a REF points to, or its kind."""
     from wirelens.codecs.node import Node as View
 
     target = node.target
@@ -226,7 +207,7 @@ def target_name(node: Node) -> str:
 
 
 def value_segments(node: Node, room: int, layout: Layout) -> Line:
-    """The value of a node without children, with its type where the value alone does not tell it."""
+    """The value of a node without children in about `room` cells, with its type if that is not obvious."""
     kind = node.kind
     if kind == t.NAMED:
         names = node.field.names
@@ -256,8 +237,8 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
         from wirelens.codecs.numbers import FIRST_MILLISECOND, LAST_MILLISECOND, date_text
 
         number = node.number
-        known = FIRST_MILLISECOND <= number <= LAST_MILLISECOND
-        return typed((NUMBER, date_text(number) if known else f"{number} ms"), "date", layout)
+        dated = FIRST_MILLISECOND <= number <= LAST_MILLISECOND
+        return typed((NUMBER, date_text(number) if dated else f"{number} ms"), "date", layout)
     if kind == t.COMPUTED:
         render = node.field.render
         shown = None if render is None else render(node)
@@ -267,9 +248,9 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
 
         return [(NUMBER, layout.cut(dumps(shown), room))]
     value = node.value
-    if kind >= t.NULL and kind < t.TYPE:
-        said = _NOT_FINITE.get(str(value)) or str(value)
-        return typed((NUMBER, said), node.kind_name, layout)
+    if t.NULL <= kind < t.TYPE:
+        text = str(value)
+        return typed((NUMBER, _NOT_FINITE.get(text, text)), node.kind_name, layout)
     if isinstance(value, str):
         return text_segments(value, room, layout)
     if isinstance(value, bytes):
@@ -277,13 +258,18 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
     return [(NUMBER, str(value))]
 
 
+def value_text(node: Node, room: int) -> str:
+    """The value of a node without children as plain text in at most about `room` characters."""
+    return plain(value_segments(node, room, _PLAIN_LAYOUT))
+
+
 def typed(value: Segment, kind: str, layout: Layout) -> Line:
-    """A value with its type behind it."""
+    """A value followed by its type."""
     return [value] if layout.plain else [value, (TYPE, " " + kind)]
 
 
 def wire_segments(node: Node) -> Line:
-    """The wire form of a node that has an unusual one."""
+    """The node's wire form if it is not the usual one."""
     if node.form == 0:
         return []
     from wirelens.codecs.json_text import dumps

@@ -1,4 +1,4 @@
-"""Bytes as text: bare hex, a dump, an array of C."""
+"""Bytes as text: hex digits, a dump, a C array."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from wirelens.formatters.layout import Line
 
-ROW: Final = 16
-C_ROW: Final = 12
+ROW: Final = 16  # bytes
+C_ROW: Final = 12  # bytes
 
 
 def rows(chunks: Iterable[bytes], size: int) -> Iterator[bytes]:
@@ -39,14 +39,14 @@ def dump(chunks: Iterable[bytes]) -> Iterator[Line]:
 
 
 def hex_digits(chunks: Iterable[bytes]) -> Iterator[str]:
-    """Bare hex digits on one line."""
+    """Hex digits on one line."""
     for chunk in chunks:
         yield chunk.hex()
     yield "\n"
 
 
 def c_array(chunks: Iterable[bytes]) -> Iterator[str]:
-    """An array of C, with its length."""
+    """A C array and its length."""
     yield "unsigned char data[] = {\n"
     size = 0
     for row in rows(chunks, C_ROW):

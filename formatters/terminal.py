@@ -1,4 +1,4 @@
-"""Colours and cell widths of a terminal; the one module here that imports rich."""
+"""Colours and cell widths of a terminal; the only formatter that imports rich."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from wirelens.formatters.layout import Line
 
-# The sixteen colours that follow the terminal's own theme, light or dark.
+# Only the sixteen colours that follow the terminal's theme, light or dark.
 STYLES: Final[dict[str, str]] = {
     lay.PROTOCOL: "bold magenta",
     lay.SUMMARY: "bold",
@@ -35,26 +35,26 @@ STYLES: Final[dict[str, str]] = {
 
 
 class Painter:
-    """Gives lines the terminal's colour sequences."""
+    """Adds colour sequences to lines."""
 
     def __init__(self) -> None:
         self.around: dict[str, tuple[str, str]] = {lay.PLAIN: ("", "")}
         for name, look in STYLES.items():
-            before, _, behind = (
+            before, _, after = (
                 Style.parse(look).render("\0", color_system=ColorSystem.STANDARD).partition("\0")
             )
-            self.around[name] = (before, behind)
+            self.around[name] = (before, after)
 
     def paint(self, line: Line) -> str:
         """A line as text with colour sequences."""
         parts: list[str] = []
         for style, text in line:
             if text:
-                before, behind = self.around[style]
-                parts.append(f"{before}{text}{behind}")
+                before, after = self.around[style]
+                parts.append(f"{before}{text}{after}")
         return "".join(parts)
 
 
 def cells(text: str) -> int:
-    """How many cells of a terminal a text takes."""
+    """The number of terminal cells that a text takes."""
     return len(text) if text.isascii() else cell_len(text)

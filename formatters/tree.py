@@ -1,8 +1,8 @@
-"""The tree: one headline a message, then its members with names, types and values.
+"""The tree view: a headline for each message, then its members with names, types and values.
 
-Nothing is built: lines come as the tape is walked, with an explicit stack, in time linear in the nodes.
-A member's short scalars stand on its own line; an entry that has a name for its type is called by it, one
-that has a name of its own by that.
+Lines are generated while the tape is walked, with an explicit stack, in time linear in the nodes. The short
+scalars of an item stand on its line. An item whose first member is its type or name has that instead of its
+position.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 from wirelens.codecs import tape as t
 from wirelens.codecs.json_text import dumps
 from wirelens.codecs.node import Node, root_of
+from wirelens.codecs.tape import CONTAINERS
+from wirelens.codecs.words import clean, count, quote
 from wirelens.formatters import layout as lay
-from wirelens.formatters.layout import Layout, clean, count
+from wirelens.formatters.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,12 +25,10 @@ if TYPE_CHECKING:
     from wirelens.codecs.codec import Codec
     from wirelens.formatters.layout import Line
 
-DEEPEST_GUIDES: Final = 24  # levels that are drawn; deeper ones say their level in digits
-ROW_WIDTH: Final = 100  # cells of members that share a line where the width is not limited
+DEEPEST_GUIDES: Final = 24  # levels with guides; deeper ones show their level as a number
+ROW_WIDTH: Final = 100  # cells of members that share a line, if the width is unlimited
 ROW_PARTS: Final = 8  # members that may share a line
-DUMP_ROWS: Final = 16  # rows of bytes that did not decode, where the width is limited
-
-CONTAINERS: Final = frozenset((t.STRUCT, t.ARRAY, t.LIST, t.MAP, t.OBJECT, t.REMOTE))
+DUMP_ROWS: Final = 16  # rows of undecoded bytes, if the width is limited
 
 
 def tree(record: Record, layout: Layout) -> Iterator[Line]:
@@ -58,7 +58,7 @@ def tree(record: Record, layout: Layout) -> Iterator[Line]:
 
 
 def headline(record: Record, layout: Layout, gutter: int) -> Line:
-    """Protocol, what the message says, and how many bytes it takes."""
+    """Protocol, summary and size; `gutter` is the width of the offset column, 0 for none."""
     size = f"  {count(record.length, 'byte')}"
     line: Line = [(lay.DIM, f"{record.offset:>{gutter}} ")] if gutter else []
     line.append((lay.PROTOCOL, record.protocol))
@@ -67,16 +67,15 @@ def headline(record: Record, layout: Layout, gutter: int) -> Line:
         line.append((lay.DIM, size))
         return line
     line.append((lay.PLAIN, "  "))
-    said = clean(record.summary)
-    room = layout.room(layout.cells(line) + len(size) + 1)
-    short = layout.cut(said, room)
-    line.append((lay.SUMMARY, short if len(short) == len(said) else short + "…"))
+    summary = clean(record.summary)
+    start = layout.cut(summary, layout.room(layout.cells(line) + len(size) + 1))
+    line.append((lay.SUMMARY, start if len(start) == len(summary) else start + "…"))
     line.append((lay.DIM, size))
     return line
 
 
 def dump(data: bytes, offset: int, layout: Layout, indent: Line) -> Iterator[Line]:
-    """Rows of offset, hex and text of bytes that did not decode."""
+    """Undecoded bytes: rows of offset, hex and text."""
     rows = range(0, len(data), 16)
     shown = rows if layout.width is None else rows[:DUMP_ROWS]
     digits = max(len(f"{offset + len(data):x}"), 4)
@@ -108,11 +107,11 @@ class _Open:
         self.prefix = prefix
         self.names = names  # of an object's fields
         self.line: Line | None = None  # to be drawn before the first child
-        self.more = False  # something follows behind the last child at the same level
+        self.more = False  # more lines of the same level follow the last child
 
 
 class Walk:
-    """Draws the trees of one message."""
+    """Draws one message; `gutter` is the width of the offset column, 0 for none."""
 
     def __init__(self, codec: Codec, layout: Layout, gutter: int) -> None:
         self.codec = codec
@@ -192,7 +191,7 @@ class Walk:
                     yield from self.json_lines(shown, below)
 
     def part(self, name: str, node: Node, line: Line, below: str) -> _Open:
-        """A key or a value of a pair that takes more than a line, to be drawn in its turn."""
+        """A key or value that takes more than one line, opened to be drawn later."""
         frame = self.open(node, below)
         frame.line = [*self.margin(node), line[-1], (lay.NAME, name), (lay.PLAIN, ": ")]
         if node.kind in CONTAINERS:
@@ -203,21 +202,21 @@ class Walk:
         return frame
 
     def pair(self, frame: _Open, node: Node) -> tuple[Node, Node] | None:
-        """Name and value of an item that is a pair [name, value], as headers are; None for any other."""
+        """Name and value of an item that is an array [name, value], as of a header; None for any other."""
         if node.kind != t.ARRAY or frame.node.kind != t.ARRAY:
             return None
-        found: list[Node] = []
+        items: list[Node] = []
         for part in node.parts():
             if not part.hidden:
-                found.append(part)
-                if len(found) > 2:
+                items.append(part)
+                if len(items) > 2:
                     return None
-        if len(found) != 2 or found[0].kind not in (t.TEXT, t.STRING, t.STRING16):
+        if len(items) != 2 or items[0].kind not in (t.TEXT, t.STRING, t.STRING16):
             return None
-        return found[0], found[1]
+        return items[0], items[1]
 
     def folded(self, root: Node) -> Node:
-        """The node whose children stand right below the headline: wrappers of one member are left out."""
+        """The node whose children follow the headline: structs with a single member are skipped."""
         node = root
         while node.kind == t.STRUCT:
             parts = node.children
@@ -227,18 +226,19 @@ class Walk:
         return node
 
     def entries(self, root: Node) -> int:
-        """The index of the array that stands in the root's place: its only member with members; or -1."""
+        """The index of an array whose items are drawn as the root's: its only container; -1 for none."""
         if root.kind != t.STRUCT:
             return -1
-        found = -1
+        index = -1
         for part in root.children:
             if part.kind in CONTAINERS:
-                if found >= 0 or part.kind != t.ARRAY:
+                if index >= 0 or part.kind != t.ARRAY:
                     return -1
-                found = int(part.index)
-        return found
+                index = int(part.index)
+        return index
 
     def open(self, node: Node, prefix: str) -> _Open:
+        """A container at its first shown child; `prefix` holds the guides of its children's lines."""
         tape = node.tape
         names = self.names_of(node) if node.kind == t.OBJECT else None
         frame = _Open(node, int(node.index) + 1, int(tape.next(node.index)), prefix, names)
@@ -246,12 +246,13 @@ class Walk:
         return frame
 
     def skip_hidden(self, frame: _Open) -> None:
+        """Move to the next child that is not hidden."""
         tape = frame.node.tape
         while frame.where < frame.until and tape.head(frame.where) & t.HIDDEN:
             frame.where = int(tape.next(frame.where))
 
     def take(self, frame: _Open) -> Node | None:
-        """The next child that shows; None at the end."""
+        """The next child that is not hidden; None at the end."""
         if frame.where >= frame.until:
             return None
         parent = frame.node
@@ -262,6 +263,7 @@ class Walk:
         return node
 
     def names_of(self, node: Node) -> list[str]:
+        """An object's class and the names of its fields, escaped; each class is read once."""
         index = node.number & t.LOW_HALF
         names = self.classes.get(index)
         if names is None:
@@ -270,6 +272,7 @@ class Walk:
         return names
 
     def name(self, frame: _Open, node: Node) -> str:
+        """The name of a child: its member's or field's, else its position in brackets."""
         name = node.field.name
         if name:
             return name
@@ -285,11 +288,13 @@ class Walk:
         return [(lay.DIM, f"{node.buffer.absolute(node.tape.start(node.index)):>{self.gutter}} ")]
 
     def title(self, node: Node) -> Line:
+        """A container's class or type and size; of any other node its value."""
         if node.kind not in CONTAINERS:
             return self.value(node, 40)
         return lay.title(node, self.names_of(node) if node.kind == t.OBJECT else None)
 
     def value(self, node: Node, room: int) -> Line:
+        """The value of a node without children."""
         return lay.value_segments(node, room, self.layout)
 
     def key(self, node: Node) -> Line:
@@ -299,14 +304,14 @@ class Walk:
         if text is None:
             line = self.value(node, 40)
         else:
-            short = self.layout.cut(text, self.layout.room(0) // 2)
-            line = [(lay.NAME, lay.quote(short) if len(short) == len(text) else lay.quote(short)[:-1] + '…"')]
+            start = self.layout.cut(text, self.layout.room(0) // 2)
+            line = [(lay.NAME, quote(start) if len(start) == len(text) else quote(start)[:-1] + '…"')]
         if not self.layout.plain:
             line.extend(lay.wire_segments(node))
         return [*line, (lay.PLAIN, ": ")]
 
     def leaf(self, line: Line, node: Node) -> Line:
-        """Add a scalar to its line."""
+        """Add a scalar's value to its line; returns the line."""
         extra: Line = []
         self.finish(extra, node)
         room = self.layout.room(self.layout.cells(line) + self.layout.cells(extra))
@@ -315,27 +320,27 @@ class Walk:
         return line
 
     def finish(self, line: Line, node: Node) -> None:
-        """Add what stands behind a value: the wire form, and what the protocol says of it."""
+        """Add what follows a value: an unusual wire form, and the protocol's annotation."""
         if self.layout.plain:
             return
         line.extend(lay.wire_segments(node))
-        said = self.codec.annotate(node)
-        if said:
-            line.append((lay.ANNOTATION, f"  ← {clean(said)}"))
+        annotation = self.codec.annotate(node)
+        if annotation:
+            line.append((lay.ANNOTATION, f"  ← {clean(annotation)}"))
 
     def details(self, node: Node, below: str) -> Iterator[Line]:
-        """The lines that the protocol has to say of a node."""
+        """The protocol's details of a node, on lines of their own."""
         if not self.layout.plain:
             for text in self.codec.details(node):
                 margin = " " * (self.gutter + 1 if self.gutter else 0)
                 line: Line = [(lay.DIM, margin + below + "· ")]
-                said = clean(text.expandtabs(4))
-                short = self.layout.cut(said, self.layout.room(self.layout.cells(line) + 1))
-                line.append((lay.ANNOTATION, short if len(short) == len(said) else short + "…"))
+                detail = clean(text.expandtabs(4))
+                start = self.layout.cut(detail, self.layout.room(self.layout.cells(line) + 1))
+                line.append((lay.ANNOTATION, start if len(start) == len(detail) else start + "…"))
                 yield line
 
     def entry(self, line: Line, node: Node, name: str, below: str, stack: list[_Open]) -> Iterator[Line]:
-        """An item with members: on one line where its scalars fit, then what is below its last one."""
+        """An item with members: on one line if its scalars fit; its last member may continue below."""
         parts: list[Node] = []
         for part in node.parts():
             if not part.hidden:
@@ -345,7 +350,7 @@ class Walk:
         first = parts[0] if parts else None
         typed = first is not None and first.kind == t.NAMED and first.field.name == "type"
         named = first is not None and first.kind == t.TEXT and first.field.name == "name"
-        titled = typed or named  # the first member stands in the place of the position
+        titled = typed or named  # the first member replaces the position
         unnamed = ""  # the member whose value needs no name
         if first is not None and typed:
             line.append((lay.WORD, clean(first.shown)))
@@ -387,14 +392,14 @@ class Walk:
         stack.append(frame)
 
     def tall(self, node: Node) -> bool:
-        """True for what takes lines of its own."""
+        """Whether a node needs lines of its own."""
         if node.kind == t.COMPUTED:
             render = node.field.render
             return render is not None and isinstance(render(node), (list, dict))
         return node.kind in CONTAINERS
 
     def json_lines(self, value: Json, prefix: str) -> Iterator[Line]:
-        """The lines of a computed member that has members of its own."""
+        """The lines of a computed member that is an object or array."""
         margin = " " * (self.gutter + 1 if self.gutter else 0)
         stack = [(_members(value), prefix)]
         while stack:
@@ -408,7 +413,7 @@ class Walk:
             line: Line = [(lay.DIM, margin + guide)]
             nested: list[tuple[str, Json]] = []
             if isinstance(member, dict):
-                # scalars stand on the line, the rest below it
+                # scalars stand on the line, containers below it
                 for key, item in member.items():
                     if isinstance(item, (list, dict)):
                         nested.append((key, item))
@@ -430,6 +435,7 @@ class Walk:
             stack.append((nested, below))
 
     def json_value(self, member: Json, line: Line) -> Line:
+        """A scalar in the room that is left on its line."""
         room = self.layout.room(self.layout.cells(line))
         if isinstance(member, str):
             return lay.text_segments(member, room, self.layout)
@@ -437,7 +443,7 @@ class Walk:
 
 
 def _members(value: Json) -> list[tuple[str, Json]]:
-    """An object's or array's members with their names, the last first."""
+    """An object's or array's members with their names, in reverse order."""
     if isinstance(value, dict):
         return list(value.items())[::-1]
     if isinstance(value, list):

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from wirelens import codecs
 from wirelens.codecs import registry
+from wirelens.codecs.words import clean, count, quote
 from wirelens.formatters import layout as lay
 from wirelens.formatters.hexview import hexview
 from wirelens.formatters.json import indented
 from wirelens.formatters.json import json as json_array
-from wirelens.formatters.layout import Layout, clean, plain, quote
+from wirelens.formatters.layout import Layout, plain
 from wirelens.formatters.octets import c_array, dump, hex_digits
 from wirelens.formatters.summary import duration, summary
 from wirelens.formatters.terminal import STYLES, Painter, cells
@@ -145,7 +146,7 @@ def test_shortened_text_says_its_length(text: str, room: int) -> None:
     line = lay.text_segments(text, room, Layout(100, cells))
     shown = plain(line)
     if "…" in shown and "…" not in text:
-        assert f" {lay.count(len(text), 'character')}" in shown
+        assert f" {count(len(text), 'character')}" in shown
     elif "…" not in text:
         assert shown == quote(text)
     assert lay.text_segments(text, 10**9, Layout()) == [(lay.STRING, quote(text))]
