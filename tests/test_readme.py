@@ -85,7 +85,10 @@ def test_every_command_prints_what_the_readme_shows(environment: dict[str, str])
         assert now == text
 
 
-@pytest.mark.parametrize("module", ["hessian/forms", "hessian/message_forms", "dubbo", "bolt", "http"])
+@pytest.mark.parametrize(
+    "module",
+    ["hessian/forms", "hessian/message_forms", "dubbo/vocabulary", "bolt/vocabulary", "http/vocabulary"],
+)
 def test_the_reference_has_every_wire_form(module: str) -> None:
     text = README.read_text(encoding="utf-8")
     docstring = (ROOT / "codecs" / f"{module}.py").read_text(encoding="utf-8").split('"""')[1]
