@@ -1,1 +1,1 @@
-
+"""The commands, one module each; `main` loads them when they are called."""

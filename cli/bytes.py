@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 EPILOG: Final = """\b
 Examples:
-  wirelens bytes ticket.txt                    a dump of the bytes that the text means
+  wirelens bytes ticket.txt                    a dump of the bytes in the text
   wirelens bytes ticket.txt -o payload.bin
   wirelens bytes --hex '\\xca\\xfe' | xxd
   wirelens bytes --to c payload.bin"""
 
 
-@click.command(
-    context_settings=options.CONTEXT, epilog=EPILOG, short_help="Turn whatever was pasted into bytes."
-)
+@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @options.inputs
 @options.kind
 @options.output
@@ -37,9 +35,9 @@ def command(
     kind: str | None,
     output_options: OutputOptions,
 ) -> None:
-    """Write the bytes that INPUT means, one input behind the other.
+    """Write the bytes of all INPUTs, one after the other.
 
-    Raw into a pipe or a file, a dump of offset, hex and text on a terminal.
+    Raw into a pipe or a file; a dump of offset, hex and text on a terminal.
     """
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
@@ -58,8 +56,8 @@ def read(inputs: Inputs) -> Iterator[bytes]:
     for item in inputs:
         if item.capture:
             inputs.fail(
-                f"{item.name}: a capture; the bytes of a flow come from "
-                "`wirelens decode --flow N --format jsonl` and `wirelens encode`"
+                f"{item.name}: this is a capture; for the bytes of a flow use "
+                "`wirelens decode --flow N --format jsonl | wirelens encode`"
             )
             continue
         try:
@@ -69,7 +67,7 @@ def read(inputs: Inputs) -> Iterator[bytes]:
 
 
 def write(chunks: Iterable[bytes], output: Output, kind: str | None) -> None:
-    """Write bytes: `kind` is "raw", "hex", "dump", "c", or None for what the output is fit for."""
+    """Write bytes; `kind` is "raw", "hex", "dump", "c", or None: "dump" on a terminal, else "raw"."""
     from wirelens.formatters import octets
 
     if kind is None:

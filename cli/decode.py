@@ -27,17 +27,13 @@ EPILOG: Final = """\b
 Examples:
   wirelens decode payload.hex
   wirelens decode --hex '1e 00 00 01 08 00 00 00 00'
-  wirelens decode --format hex payload.bin       each byte beside its field
+  wirelens decode --format hex payload.bin       each byte next to its field
   wirelens decode --as hessian2 --format json x.bin
   pbpaste | wirelens decode
-  tcpdump -w - port 1080 | wirelens decode -     messages as they come"""
+  tcpdump -w - port 1080 | wirelens decode -     messages as they arrive"""
 
 
-@click.command(
-    context_settings=options.CONTEXT,
-    epilog=EPILOG,
-    short_help="Show the messages in files, captures or pasted bytes.",
-)
+@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @options.inputs
 @options.protocol
 @options.selection
@@ -45,17 +41,17 @@ Examples:
     "--where",
     multiple=True,
     metavar="CONDITION",
-    help="Only messages of which it is true: kind=request, protocol!=http, summary~TEXT, note=CODE.",
+    help="Only messages that match all of these: kind=request, protocol!=http, summary~TEXT, note=CODE.",
 )
 @click.option(
     "--format",
     "style",
     type=click.Choice(FORMATS),
     default="tree",
-    help="How to show messages; tree by default.",
+    help="Output format; tree by default.",
 )
 @click.option(
-    "--plain", is_flag=True, help="For reading: without types, tags and wire forms. Does not encode back."
+    "--plain", is_flag=True, help="Leave out types, tags and wire forms; the result does not encode back."
 )
 @options.output
 @click.pass_context
@@ -72,8 +68,8 @@ def command(
 ) -> None:
     """Show the messages in INPUT: files, folders of files, - for standard input, or text given with --hex.
 
-    Whatever a person pastes is accepted as it is: hex, dumps of xxd, hexdump and tcpdump, escaped strings,
-    arrays of any language, base64; or raw bytes, and captures (pcap, pcapng, snoop), any of them gzipped.
+    Pasted text is accepted as it is: hex, dumps of xxd, hexdump and tcpdump, escaped strings, arrays of any
+    language, base64. So are raw bytes and captures (pcap, pcapng, snoop), gzipped or not.
     """
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
@@ -91,7 +87,7 @@ def command(
 
 
 class Run:
-    """Reads all inputs and decodes them; `undecoded` says whether something did not decode."""
+    """Reads all inputs and decodes them; `undecoded` is true if anything did not decode."""
 
     def __init__(
         self, inputs: Inputs, output: Output, protocol: str | None, selection: Selection | None, verbose: bool
@@ -105,7 +101,7 @@ class Run:
         inputs.before_talk = output.flush
 
     def batches(self) -> Iterator[list[Record]]:
-        """The records of all inputs, some at a time, each when it is complete."""
+        """The records of all inputs in batches, each record as soon as it is complete."""
         from wirelens.cli.input import InputError
         from wirelens.codecs.record import any_damaged
 
@@ -132,7 +128,7 @@ class Run:
             start = start or chunk[:64]
             if item.live:
                 records = decoder.feed(chunk)
-            else:  # one chunk late: what is known to be the end decodes better
+            else:  # one chunk late, so that the last one is decoded together with the end
                 records = decoder.feed(last)
                 last = chunk
             if report and decoder.detection is not None:
@@ -150,22 +146,23 @@ class Run:
         elif decoder.codec is None:
             self.output.flush()
             if start.lstrip()[:1] in (b"[", b"{") and b'"' in start:
-                click.echo(f"{item.name}: this looks like JSON, which `wirelens encode` reads", err=True)
+                click.echo(f"{item.name}: this looks like JSON; `wirelens encode` reads that", err=True)
                 return
             click.echo(
-                f"{item.name}: no protocol has enough evidence; `wirelens detect` says more, "
-                "--as PROTOCOL decodes it as one",
+                f"{item.name}: no protocol has enough evidence; `wirelens detect` shows the candidates, "
+                "--as PROTOCOL decodes without detection",
                 err=True,
             )
 
     def report_detection(self, name: str, detection: Detection) -> None:
+        """Report on stderr which protocol was detected and why."""
         from wirelens.cli.detect import verdict
 
         self.output.flush()
         click.echo(f"{name}: {verdict(detection)}", err=True)
 
     def finish(self, item: Input, records: list[Record]) -> list[Record]:
-        """Say where the records come from."""
+        """Give the records their file as origin if there are several inputs."""
         if self.inputs.several:
             from wirelens.codecs.record import Origin, Place
 
@@ -180,25 +177,24 @@ class Run:
 
         capture = Capture(item, self.protocol, self.selection, self.verbose)
         for records in capture.records():
-            self.say_verdicts(capture)
+            self.report_verdicts(capture)
             yield records
         if capture.damaged:
             self.undecoded = True
         self.output.flush()
         capture.report_rest(capture.messages, capture.conversations.foreign)
 
-    def say_verdicts(self, capture: Capture) -> None:
-        """Say how the protocols of directions were found, as far as this is new."""
-        for (flow, direction), found in capture.verdicts.items():
-            why = f", {found.bits:.0f} bits: {'; '.join(found.reasons)}" if found.reasons else ""
-            click.echo(
-                f"{capture.item.name}: flow {flow} {'<>'[not direction]} {found.protocol}{why}", err=True
-            )
+    def report_verdicts(self, capture: Capture) -> None:
+        """Report on stderr newly detected protocols of directions and why."""
+        for (flow, direction), verdict in capture.verdicts.items():
+            arrow = ">" if direction == 0 else "<"
+            why = f", {verdict.bits:.0f} bits: {'; '.join(verdict.reasons)}" if verdict.reasons else ""
+            click.echo(f"{capture.item.name}: flow {flow} {arrow} {verdict.protocol}{why}", err=True)
         capture.verdicts.clear()
 
 
 def draw(batches: Iterator[list[Record]], output: Output, style: str, plain: bool) -> None:
-    """Write records in a format."""
+    """Write records in the format `style`."""
     records = chain.from_iterable(batches)
     if style == "jsonl":
         from wirelens.formatters import json
@@ -227,14 +223,14 @@ def draw(batches: Iterator[list[Record]], output: Output, style: str, plain: boo
             from wirelens.formatters.tree import tree as view
         from wirelens.formatters.summary import heading
 
-        said = None
+        previous = None
         first = True
         for record in records:
             if not first:
                 output.text("\n")
             first = False
-            above = heading(record, output.layout)
-            if above and above != said:
-                output.line(above)
-            said = above
+            line = heading(record, output.layout)
+            if line and line != previous:
+                output.line(line)
+            previous = line
             output.lines(view(record, output.layout))

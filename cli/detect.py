@@ -33,11 +33,7 @@ Evidence is counted in bits of constraint that the bytes satisfy: a magic of one
 that lands on a valid next header counts its bits. Exit status: 0 named, 1 unknown, 2 no such input."""
 
 
-@click.command(
-    context_settings=options.CONTEXT,
-    epilog=EPILOG,
-    short_help="Name the protocol that bytes speak, with the evidence.",
-)
+@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @options.inputs
 @click.option("--all", "everything", is_flag=True, help="Show every candidate, however weak.")
 @click.option(

@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@click.command(context_settings=options.CONTEXT, short_help="Say what is installed, and what bulk lacks.")
-@click.option("--start", is_flag=True, help="Start Spark too, and run something on it.")
+@click.command(context_settings=options.CONTEXT)
+@click.option("--start", is_flag=True, help="Also start Spark and run a small job.")
 @click.pass_context
 def command(ctx: click.Context, start: bool) -> None:
-    """Say what is installed here: wirelens itself, and what `wirelens bulk` needs.
+    """Report what is installed: wirelens itself, and what `wirelens bulk` needs.
 
-    The exit status is 0 if bulk can run, else 1.
+    Exit status: 0: bulk can run; 1: it cannot.
     """
     from wirelens.cli.version import describe
 
     click.echo(describe())
-    good = True
-    for name, found, problem in checks():
-        mark = "missing" if problem and not found else "trouble" if problem else "ok"
-        click.echo(f"{mark:8} {name:8} {found}{': ' if found and problem else ''}{problem}")
-        good = good and not problem
-    if good and start:
-        good = _start()
-    ctx.exit(0 if good else 1)
+    complete = True
+    for name, version, problem in checks():
+        state = "missing" if problem and not version else "problem" if problem else "ok"
+        click.echo(f"{state:8} {name:8} {version}{': ' if version and problem else ''}{problem}")
+        complete = complete and not problem
+    if complete and start:
+        complete = _start()
+    ctx.exit(0 if complete else 1)
 
 
 def checks() -> Iterator[tuple[str, str, str]]:
-    """What bulk needs: its name, what was found, and what is wrong with it or to be done."""
+    """The requirements of bulk: name, version or path (empty: missing), and the problem or its remedy."""
     import os
     import shutil
     from importlib import metadata
@@ -51,19 +51,20 @@ def checks() -> Iterator[tuple[str, str, str]]:
             yield name, "", install
             continue
         major = int(version.split(".")[0])
-        wrong = major < oldest or (below and major >= below)
-        wanted = f"{oldest} or newer" + (f", older than {below}" if below else "")
-        yield name, version, f"{wanted} is needed: {install}" if wrong else ""
-    looked = candidates(os.environ)
-    java = looked[-1]
+        unsuitable = major < oldest or (below and major >= below)
+        suitable = f"{oldest} or newer" + (f", older than {below}" if below else "")
+        yield name, version, f"{suitable} is needed: {install}" if unsuitable else ""
+    javas = candidates(os.environ)
+    java = javas[-1]
     if java.problem:
-        yield "java", "", f"{'; '.join(str(each) for each in looked)}; {install}"
+        yield "java", "", f"{'; '.join(map(str, javas))}; {install}"
     else:
         yield "java", str(java), ""
     yield "bash", shutil.which("bash") or "", spark_can_launch()
 
 
 def _start() -> bool:
+    """Start Spark and run a job through Python; whether that works."""
     import tempfile
     import time
     from pathlib import Path
@@ -71,21 +72,21 @@ def _start() -> bool:
     from wirelens.cli.bulk import session
 
     log = Path(tempfile.mkstemp(prefix="wirelens-spark-", suffix=".log")[1])
-    click.echo("starting Spark, about ten seconds", err=True)
-    began = time.monotonic()
+    click.echo("starting Spark, which takes about ten seconds", err=True)
+    started = time.monotonic()
     try:
         spark = session.start(log=log)
         try:
-            count = spark.range(1000).mapInArrow(_as_it_is, "id bigint").count()
+            count = spark.range(1000).mapInArrow(_identity, "id bigint").count()
         finally:
             spark.stop()
     except Exception as error:
-        click.echo(f"trouble  spark    {str(error).splitlines()[0]}: {log}")
+        click.echo(f"problem  spark    {str(error).splitlines()[0]}: {log}")
         return False
     log.unlink()
-    click.echo(f"ok       spark    {count} rows through Python in {time.monotonic() - began:.1f} s")
+    click.echo(f"ok       spark    {count} rows through Python in {time.monotonic() - started:.1f} s")
     return True
 
 
-def _as_it_is(batches: Iterator[Any]) -> Iterator[Any]:
+def _identity(batches: Iterator[Any]) -> Iterator[Any]:
     return batches

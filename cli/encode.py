@@ -8,6 +8,7 @@ import click
 
 from wirelens.cli import options
 from wirelens.cli.errors import RefusedError
+from wirelens.codecs.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,13 +24,11 @@ Examples:
   wirelens decode --format jsonl x.bin | jq -c … | wirelens encode > y.bin
 
 \b
-JSON is what `decode --format json` or `jsonl` writes: a record, an array of them, one a line; or, with
---as, a message written by hand. What came from a capture needs --flow where it has several directions."""
+The JSON is the output of `decode --format json` or `jsonl`: a record, an array of records, or one per line;
+or, with --as, messages written by hand. Records of several directions of a capture need --flow."""
 
 
-@click.command(
-    context_settings=options.CONTEXT, epilog=EPILOG, short_help="Turn the JSON of messages into bytes."
-)
+@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @click.argument("paths", nargs=-1, type=options.PATH, metavar="[FILE]...")
 @click.option("--json", "texts", multiple=True, metavar="TEXT", help="JSON on the command line.")
 @options.protocol
@@ -46,9 +45,9 @@ def command(
     kind: str | None,
     output_options: OutputOptions,
 ) -> None:
-    """Write the bytes of the messages in FILE (- or nothing: standard input), which holds JSON.
+    """Write the bytes of the messages in FILE, which is JSON (- or no FILE: standard input).
 
-    Raw into a pipe or a file, a dump of offset, hex and text on a terminal.
+    Raw into a pipe or a file; a dump of offset, hex and text on a terminal.
     """
     from wirelens.cli.bytes import write
     from wirelens.cli.input import RAW, InputError
@@ -58,31 +57,39 @@ def command(
     from wirelens.codecs import EncodeError, encode
 
     inputs = Inputs(InputOptions(paths, texts, RAW), output_options.verbose, "--json")
-    found: dict[str, list[bytes]] = {}
+    directions: dict[str, list[bytes]] = {}
     with Output(output_options, inputs.paths) as output:
         for item in inputs:
             place = ""
             try:
                 for place, value in values(item.chunks, item.name):
-                    for step, one in enumerate(value) if isinstance(value, list) else ((-1, value),):
-                        path = "" if step < 0 else f"[{step}]"
+                    for path, message in messages(value):
                         try:
-                            found.setdefault(direction(one), []).append(encode(one, protocol))
+                            directions.setdefault(direction(message), []).append(encode(message, protocol))
                         except EncodeError as error:
                             where = path + ("." if path and error.path else "") + error.path
-                            said = f"{where}: {error.text}" if where else error.text
-                            raise InputError(f"{place}{said}") from None
+                            text = f"{where}: {error.text}" if where else error.text
+                            raise InputError(f"{place}{text}") from None
                         except LookupError as error:
                             raise InputError(f"{place}{path}{': ' if path else ''}{error.args[0]}") from None
             except InputError as error:
                 raise RefusedError("; ".join([str(error), *[note.text for note in item.notes]])) from None
-        write(chosen(found, flow), output, kind)
+        write(chosen(directions, flow), output, kind)
         if inputs.failed or inputs.damaged:
             ctx.exit(2 if inputs.failed else 1)
 
 
+def messages(value: Json) -> Iterator[tuple[str, Json]]:
+    """The messages of a JSON value with their paths: the items of an array, or the value itself."""
+    if isinstance(value, list):
+        for position, item in enumerate(value):
+            yield f"[{position}]", item
+    else:
+        yield "", value
+
+
 def values(chunks: Iterator[bytes], name: str) -> Iterator[tuple[str, Json]]:
-    """The JSON values of an input with what says where they stand: one, or one a line."""
+    """The JSON values of an input, one or one per line, each after the text that states its place."""
     from wirelens.cli.input import InputError
     from wirelens.codecs import JsonTextError, loads
 
@@ -92,9 +99,9 @@ def values(chunks: Iterator[bytes], name: str) -> Iterator[tuple[str, Json]]:
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: not UTF-8 at byte {error.start}") from None
     if not text.strip():
-        raise InputError(f"{name}: no JSON in it")
-    first, _, more = text.lstrip().partition("\n")
-    if more.strip():
+        raise InputError(f"{name}: the input is empty; JSON is expected")
+    first, _, rest = text.lstrip().partition("\n")
+    if rest.strip():
         try:
             loads(first)
         except JsonTextError:
@@ -123,7 +130,7 @@ def lines(text: str, name: str) -> Iterator[tuple[str, Json]]:
 
 
 def direction(value: Json) -> str:
-    """The flow and direction that a record comes from; empty for what is from no capture."""
+    """The flow of a record's `source`, in its direction; empty for records that are not from a capture."""
     source = value.get("source") if isinstance(value, dict) else None
     flow = source.get("flow") if isinstance(source, dict) else None
     if not isinstance(source, dict) or not isinstance(flow, str):
@@ -132,29 +139,29 @@ def direction(value: Json) -> str:
     return f"{file}: {flow}" if isinstance(file, str) else flow
 
 
-def chosen(found: dict[str, list[bytes]], flow: str | None) -> Sequence[bytes]:
-    """The bytes of one direction of one flow."""
-    names = list(found)
+def chosen(directions: dict[str, list[bytes]], flow: str | None) -> Sequence[bytes]:
+    """The bytes of the direction that --flow selects, by name or number; of the only one without --flow."""
+    names = list(directions)
     if flow is not None:
         if flow.isdecimal() and 1 <= int(flow) <= len(names):
-            return found[names[int(flow) - 1]]
-        fitting = [name for name in names if flow in (name, name.rpartition(": ")[2])]
-        if len(fitting) == 1:
-            return found[fitting[0]]
-        raise RefusedError(
-            "--flow: " + (f"{flow!r} is in several files" if fitting else f"no {flow!r} here") + listed(found)
-        )
+            return directions[names[int(flow) - 1]]
+        matching = [name for name in names if flow in (name, name.rpartition(": ")[2])]
+        if len(matching) == 1:
+            return directions[matching[0]]
+        problem = f"{flow!r} is in several files" if matching else f"there is no {flow!r}"
+        raise RefusedError(f"--flow: {problem}{listed(directions)}")
     if len(names) > 1:
         raise RefusedError(
-            "the records come from several directions; --flow says which of them to write" + listed(found)
+            f"the records are of several directions; choose one with --flow{listed(directions)}"
         )
-    return found[names[0]] if names else []
+    return directions[names[0]] if names else []
 
 
-def listed(found: dict[str, list[bytes]]) -> str:
-    """The directions, numbered."""
+def listed(directions: dict[str, list[bytes]]) -> str:
+    """The directions as numbered lines."""
     rows = [
-        f"\n  {number:>3}  {name or 'no capture'}  {len(parts):,} messages, {sum(map(len, parts)):,} bytes"
-        for number, (name, parts) in enumerate(found.items(), 1)
+        f"\n  {number:>3}  {name or 'not from a capture'}  "
+        f"{count(len(parts), 'message')}, {count(sum(map(len, parts)), 'byte')}"
+        for number, (name, parts) in enumerate(directions.items(), 1)
     ]
     return "".join(rows)

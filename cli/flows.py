@@ -38,9 +38,7 @@ ROWS_KEPT: Final = 1 << 12
 CELL_END: Final = "\0"
 
 
-@click.command(
-    context_settings=options.CONTEXT, epilog=EPILOG, short_help="List the conversations of a capture."
-)
+@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @options.inputs
 @options.protocol
 @options.selection

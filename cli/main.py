@@ -1,4 +1,4 @@
-"""The command `wirelens`: a group whose commands load when they are called."""
+"""The command `wirelens`: a group whose commands are imported when they are called."""
 
 from __future__ import annotations
 
@@ -14,78 +14,83 @@ import click
 if TYPE_CHECKING:
     from typing import Any, Final
 
-# Each command's module, which holds it as `command`, and its line in the list.
+# The module of each command, which has it as `command`, and its title in the list.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "decode": ("wirelens.cli.decode", "Show the messages in files, captures or pasted bytes."),
-    "detect": ("wirelens.cli.detect", "Name the protocol that bytes speak, with the evidence."),
-    "encode": ("wirelens.cli.encode", "Turn the JSON of messages into bytes."),
-    "bytes": ("wirelens.cli.bytes", "Turn whatever was pasted into bytes."),
+    "detect": ("wirelens.cli.detect", "Name the protocol of the input, with the evidence."),
+    "encode": ("wirelens.cli.encode", "Convert the JSON of messages to bytes."),
+    "bytes": ("wirelens.cli.bytes", "Convert pasted text in any form to bytes."),
     "flows": ("wirelens.cli.flows", "List the conversations of a capture."),
-    "bulk": ("wirelens.cli.bulk.command", "Turn folders of captures into a table, with Spark."),
+    "bulk": ("wirelens.cli.bulk.command", "Convert folders of captures to tables, with Spark."),
     "protocols": ("wirelens.cli.protocols", "List the protocols, or the codes of notes and errors."),
-    "doctor": ("wirelens.cli.doctor", "Say what is installed, and what bulk lacks."),
+    "doctor": ("wirelens.cli.doctor", "Report what is installed, and what bulk needs."),
 }
 
 DEBUG: Final = "WIRELENS_DEBUG"
-INTERRUPTED: Final = 130  # as a shell says of a command that SIGINT ended
-FAILED: Final = 70  # EX_SOFTWARE of sysexits.h: a mistake of wirelens itself
+INTERRUPTED: Final = 130  # exit status in a shell of a command that SIGINT ended
+FAILED: Final = 70  # EX_SOFTWARE of sysexits.h: an internal error
 
 EPILOG: Final = """\b
 Examples:
-  wirelens decode payload.hex                what is in it, as a tree
+  wirelens decode payload.hex                its messages, as trees
   wirelens decode --hex '1e0000010800000000'
   wirelens decode --format jsonl app.pcap | jq .message
   wirelens detect dump.txt                   which protocol, and why
   wirelens encode message.json -o out.bin
 
 \b
-Exit status: 0 all well; 1 something did not decode, which the output says;
-2 the command, or an input that it names, was wrong."""
+Exit status: 0: success; 1: something did not decode, as the output reports;
+2: the command or one of its inputs is wrong."""
 
 
 class Commands(click.Group):
-    """Loads a command's module when the command is called or helped."""
+    """Imports a command's module when the command is called or its help is shown."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        known = COMMANDS.get(name)
-        if known is None:
+        """The command of that name, imported; None if there is none."""
+        if name not in COMMANDS:
             return None
-        command = import_module(known[0]).command
+        module, _ = COMMANDS[name]
+        command = import_module(module).command
         assert isinstance(command, click.Command)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name, command and arguments; suggests a name for an unknown command."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(_unknown(name), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+            formatter.write_dl([(name, title) for name, (_, title) in COMMANDS.items()])
 
     def shell_complete(
         self, ctx: click.Context, incomplete: str
     ) -> list[click.shell_completion.CompletionItem]:
+        """Commands that start with the incomplete word, else options."""
         from click.shell_completion import CompletionItem
 
-        found = [
-            CompletionItem(name, help=line)
-            for name, (_, line) in COMMANDS.items()
+        items = [
+            CompletionItem(name, help=title)
+            for name, (_, title) in COMMANDS.items()
             if name.startswith(incomplete)
         ]
-        return found or click.Command.shell_complete(self, ctx, incomplete)
+        return items or click.Command.shell_complete(self, ctx, incomplete)
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """As click has it, but with the exit status of the README, and never a traceback."""
-        alone = extra.get("standalone_mode", True)
+        """Run like click's, but with the exit statuses of the README, and without tracebacks."""
+        standalone = extra.get("standalone_mode", True)
         extra["standalone_mode"] = False
-        if not alone:
+        if not standalone:
             return super().main(*args, **extra)
         try:
             status = super().main(*args, **extra)
@@ -95,12 +100,12 @@ class Commands(click.Group):
         except click.Abort:
             status = INTERRUPTED
         except Exception as error:
-            status = _trouble(error)
+            status = _report_error(error)
         sys.exit(status if isinstance(status, int) else 0)
 
 
 def _unknown(name: str) -> str:
-    """What is said of a command that does not exist."""
+    """The error message for a command that does not exist."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, COMMANDS, 1, 0.5)
@@ -111,8 +116,8 @@ def _unknown(name: str) -> str:
     return f"No such command {name!r}."
 
 
-def _trouble(error: Exception) -> int:
-    """Say in a line what went wrong outside of what commands expect; the exit status."""
+def _report_error(error: Exception) -> int:
+    """Report an error that no command expects, in one line; returns the exit status."""
     if os.environ.get(DEBUG):
         import traceback
 
@@ -125,22 +130,22 @@ def _trouble(error: Exception) -> int:
     if isinstance(error, MemoryError):
         click.echo("Error: not enough memory", err=True)
         return FAILED
-    said = " ".join(str(error).split())
-    click.echo(f"Error: {type(error).__name__}{': ' if said else ''}{said[:300]}", err=True)
-    click.echo(f"This is a mistake in wirelens; {DEBUG}=1 shows where.", err=True)
+    text = " ".join(str(error).split())
+    click.echo(f"Error: {type(error).__name__}{': ' if text else ''}{text[:300]}", err=True)
+    click.echo(f"This is an error in wirelens; {DEBUG}=1 shows the traceback.", err=True)
     return FAILED
 
 
-def _version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
+def _version(ctx: click.Context, _option: click.Parameter, requested: bool) -> None:
+    if requested and not ctx.resilient_parsing:
         from wirelens.cli.version import describe
 
         click.echo(describe())
         ctx.exit()
 
 
-def _debug(_ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    if wanted:
+def _debug(_ctx: click.Context, _option: click.Parameter, requested: bool) -> None:
+    if requested:
         os.environ[DEBUG] = "1"
 
 
@@ -156,26 +161,26 @@ def _debug(_ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
     expose_value=False,
     is_eager=True,
     callback=_version,
-    help="Say what is installed.",
+    help="Show the installed version and form.",
 )
 @click.option(
     "--debug",
     is_flag=True,
     expose_value=False,
     callback=_debug,
-    help="Show where an unexpected error comes from.",
+    help="Show tracebacks of unexpected errors.",
 )
 @click.pass_context
 def group(ctx: click.Context) -> None:
-    """Look into the bytes of binary RPC protocols: which protocol, which messages, where they break."""
+    """Inspect the bytes of binary RPC protocols: which protocol, which messages, where they are damaged."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
 def main() -> None:
     """The console script."""
-    gc.set_threshold(50_000, 20, 50)  # trees have no cycles: looking for them often is time lost
-    atexit.register(gc.freeze)  # nor at the end, when the interpreter would
+    gc.set_threshold(50_000, 20, 50)  # trees have no cycles: collecting often only costs time
+    atexit.register(gc.freeze)  # spares the interpreter's last collection
     group(prog_name="wirelens")
 
 

@@ -1,6 +1,6 @@
-"""Where results go: standard output or a file, with colour, width and paging as the terminal has them.
+"""Output of results: to standard output or a file, with colour, width and pager of the terminal.
 
-Standard output holds the result and nothing else; `talk` says everything else on standard error.
+Standard output has the result only; reports go to standard error.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from wirelens.formatters.layout import Line
     from wirelens.formatters.terminal import Painter
 
-CLOSED_PIPE: Final = 141  # as a shell says of a command that SIGPIPE ended
-BLOCK: Final = 1 << 16  # bytes that wait to be written
+CLOSED_PIPE: Final = 141  # exit status in a shell of a command that SIGPIPE ended
+BLOCK: Final = 1 << 16  # bytes collected before they are written
 PAGER: Final = "less"
 
 
 class Output:
-    """Takes lines, text or bytes; a context in which a file is completed, or left as it was.
+    """Writes lines, text or bytes. A context manager: a file is replaced when it ends without an error.
 
-    Of `options`, `target` is a file's path, None or "-" for standard output; `color` is "auto", "always" or
-    "never"; `width` None takes a terminal's. `inputs` are paths that may not be overwritten.
+    Of `options`, `target` is a path, None or "-" for standard output; `color` is "auto", "always" or "never";
+    `width` None is the terminal's. `inputs` are paths that must not be overwritten.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class Output:
         self.parts: list[bytes] = []
         self.waiting = 0
         self.file: IO[bytes] | None = None
-        self.unfinished: str | None = None  # the path of a file that is not complete yet
+        self.unfinished: str | None = None  # the path of the incomplete file
         self.process: Popen[bytes] | None = None
-        self.held: list[bytes] | None = None  # lines of a first screen, which decide whether to page
+        self.held: list[bytes] | None = None  # the first screen, held back until it is clear whether to page
         self.height = 0
         if self.target is not None:
             self._keep_inputs(inputs)
@@ -78,7 +78,7 @@ class Output:
         self.layout = Layout(width, measure, plain)
 
     def _keep_inputs(self, inputs: Iterable[str]) -> None:
-        """Refuse to write over what is read."""
+        """Refuse to overwrite an input."""
         target = self.target
         assert target is not None
         if os.path.exists(target):
@@ -107,7 +107,7 @@ class Output:
             self.closed_pipe()
 
     def _end(self) -> None:
-        """Write what is left; a file gets its name only now."""
+        """Write the rest; the file gets its name only now."""
         if self.held is not None:
             self.parts, self.held = self.held, None
         self.flush()
@@ -125,7 +125,7 @@ class Output:
                 self.unfinished = None
 
     def closed_pipe(self) -> None:
-        """Nobody reads any more: end quietly."""
+        """Exit quietly after the reader has closed the pipe."""
         if self.process is not None:
             self._wait()
         else:
@@ -148,11 +148,11 @@ class Output:
             try:
                 process.wait()
                 return
-            except KeyboardInterrupt:  # it is the pager's
+            except KeyboardInterrupt:  # meant for the pager
                 continue
 
     def _open(self) -> IO[bytes]:
-        """The file behind the output."""
+        """The file that is written to, opened on first use."""
         if self.file is None:
             if self.target is None:
                 self.file = sys.stdout.buffer
@@ -171,7 +171,7 @@ class Output:
         return self.file
 
     def _clean_up_when_ended(self) -> None:
-        """Let the unfinished file go when somebody ends the process."""
+        """Remove the incomplete file when a signal ends the process."""
         import signal
 
         def end(number: int, _frame: object) -> None:
@@ -185,20 +185,21 @@ class Output:
                 signal.signal(number, end)
 
     def line(self, line: Line) -> None:
-        """A line of segments."""
+        """Write a line of segments."""
         painter = self.painter
         self.text((plain_text(line) if painter is None else painter.paint(line)).rstrip() + "\n")
 
     def lines(self, lines: Iterable[Line]) -> None:
+        """Write lines of segments."""
         for line in lines:
             self.line(line)
 
     def text(self, text: str) -> None:
-        """Text as it is."""
+        """Write text."""
         self.utf8(text.encode("utf-8", "backslashreplace"))
 
     def utf8(self, text: bytes) -> None:
-        """Text in UTF-8 as it is."""
+        """Write text that is encoded in UTF-8."""
         held = self.held
         if held is not None:
             held.append(text)
@@ -215,12 +216,12 @@ class Output:
             self.flush()
 
     def data(self, data: bytes) -> None:
-        """Bytes as they are."""
+        """Write bytes."""
         self.flush()
         self._open().write(data)
 
     def flush(self) -> None:
-        """Let the reader see what there is: before waiting for more input."""
+        """Write what is collected, so that the reader sees it while more input is awaited."""
         if self.held is not None:
             return
         if self.parts:
@@ -230,7 +231,7 @@ class Output:
             self.file.flush()
 
     def live(self) -> None:
-        """The input is a stream that others write: show each message at once, do not page."""
+        """The input is a live stream: show each message at once, without a pager."""
         held, self.held = self.held, None
         if held:
             self.parts = held
@@ -253,7 +254,7 @@ def _in_main_thread() -> bool:
 
 
 def _mode(path: str) -> int:
-    """The permissions of a file that is to be written: those it has, or the usual ones."""
+    """The permissions for the file: those of the file that it replaces, or the default."""
     if os.path.exists(path):
         return os.stat(path).st_mode & 0o777
     mask = os.umask(0)
@@ -262,15 +263,10 @@ def _mode(path: str) -> int:
 
 
 def _pager() -> str:
-    """The command that pages; empty for none."""
+    """The pager's command; empty for none."""
     import shutil
 
-    said = os.environ.get("WIRELENS_PAGER", os.environ.get("PAGER", PAGER)).strip()
-    if not said or said == "cat" or shutil.which(said.split()[0]) is None:
+    command = os.environ.get("WIRELENS_PAGER", os.environ.get("PAGER", PAGER)).strip()
+    if not command or command == "cat" or shutil.which(command.split()[0]) is None:
         return ""
-    return "less -R" if said == "less" else said
-
-
-def talk(text: str) -> None:
-    """Say something on standard error."""
-    click.echo(text, err=True)
+    return "less -R" if command == "less" else command

@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 EPILOG: Final = """\b
 Examples:
   wirelens protocols
-  wirelens protocols --codes                what the codes of notes and errors mean
+  wirelens protocols --codes                the meaning of the codes of notes and errors
   wirelens protocols --format json | jq -r '.[].protocol'"""
 
 
-@click.command(
-    context_settings=options.CONTEXT,
-    epilog=EPILOG,
-    short_help="List the protocols, or the codes of notes and errors.",
-)
+@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @click.option("--codes", is_flag=True, help="List the codes of notes and errors instead.")
 @click.option(
-    "--format", "style", type=click.Choice(["text", "json"]), default="text", help="text by default."
+    "--format",
+    "style",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="Output format; text by default.",
 )
 @options.output
 def command(codes: bool, style: str, output_options: OutputOptions) -> None:
-    """List the protocols that wirelens reads and writes: id, what it is, its specification."""
+    """List the protocols that wirelens decodes and encodes: id, title and specification."""
     from wirelens.cli.output import Output
     from wirelens.codecs import registry
     from wirelens.formatters import layout as lay
@@ -43,7 +43,7 @@ def command(codes: bool, style: str, output_options: OutputOptions) -> None:
         rows = {name: (code.text,) for name, code in registry.codes().items()}
     else:
         keys = ("protocol", "title", "specification")
-        rows = {one.id: (one.title, one.source) for one in registry.PROTOCOLS}
+        rows = {protocol.id: (protocol.title, protocol.source) for protocol in registry.PROTOCOLS}
     with Output(output_options) as output:
         if style == "json":
             from wirelens.codecs import dumps

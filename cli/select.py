@@ -1,4 +1,4 @@
-"""Which messages are shown: --flow, --port, --where."""
+"""Selecting messages: --flow, --port, --where."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ class Condition:
     def __init__(self, text: str) -> None:
         self.field, self.operator, self.value = "summary", "~", text
         for operator in ("!=", "=", "~"):
-            name, found, value = text.partition(operator)
-            if found and name in FIELDS:
+            name, separator, value = text.partition(operator)
+            if separator and name in FIELDS:
                 self.field, self.operator, self.value = name, operator, value
                 return
-            if found and name.isidentifier() and name.islower():
+            if separator and name.isidentifier() and name.islower():
                 raise click.BadParameter(
-                    f"no field {name!r}; there are {', '.join(FIELDS)}", param_hint="--where"
+                    f"no field {name!r}; the fields are {', '.join(FIELDS)}", param_hint="--where"
                 )
 
-    def holds(self, record: Record) -> bool:
+    def matches(self, record: Record) -> bool:
+        """Whether the condition is true for a record."""
         texts = self.texts(record)
         if self.operator == "~":
-            wanted = self.value.lower()
-            return any(wanted in text.lower() for text in texts)
+            part = self.value.lower()
+            return any(part in text.lower() for text in texts)
         return (self.value in texts) == (self.operator == "=")
 
     def texts(self, record: Record) -> list[str]:
-        """What the field says of a record; several notes, and inner errors, are several texts."""
+        """The field's values in a record: one, or one for each note or error."""
         if self.field == "protocol":
             return [record.protocol]
         if self.field == "kind":
@@ -55,7 +56,7 @@ class Condition:
 
 
 class Selection:
-    """What to show of an input; everything where nothing is asked for."""
+    """The options --flow, --port and --where; without any of them, everything is selected."""
 
     def __init__(self, flow: int | None, port: int | None, where: Sequence[str]) -> None:
         self.flow = flow
@@ -64,15 +65,17 @@ class Selection:
 
     @property
     def of_flows(self) -> bool:
-        """True where it chooses among a capture's flows."""
+        """Whether it selects among a capture's flows."""
         return self.flow is not None or self.port is not None
 
     def takes(self, flow: Flow) -> bool:
-        """True for a flow whose messages are wanted."""
+        """Whether a flow is selected."""
         if self.flow is not None and flow.number != self.flow:
             return False
         return self.port is None or self.port in flow.ports
 
     def of(self, records: list[Record]) -> list[Record]:
-        """Those of which every --where holds."""
-        return [record for record in records if all(one.holds(record) for one in self.conditions)]
+        """The records that match every --where."""
+        return [
+            record for record in records if all(condition.matches(record) for condition in self.conditions)
+        ]

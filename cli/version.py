@@ -1,4 +1,4 @@
-"""What is installed here: `wirelens --version`; and how to install more of it."""
+"""The installed version and form, and the command that installs extras."""
 
 import json
 import platform
@@ -11,41 +11,45 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-SLACK = 10.0  # seconds: an installer writes a compiled module and its source one after the other
+from wirelens.codecs.words import count
+
+SLACK = 10.0  # seconds by which a source may be newer: installers write it after the compiled module
 
 
 def describe(folder: Path | None = None) -> str:
-    """Version, Python, whether what there is to compile runs compiled, and what is older than its source."""
+    """Version, Python, whether the compiled modules are in use, and which are stale."""
     root = Path(__file__).parent.parent
-    found = [
-        compiled_modules(each) for each in ((root / "codecs", root / "cli") if folder is None else (folder,))
-    ]
-    compiled = sum(count for count, _ in found)
-    stale = [name for _, names in found for name in names]
-    form = f"compiled ({compiled} modules)" if compiled else "not compiled"
+    folders = (root / "codecs", root / "cli") if folder is None else (folder,)
+    number = 0
+    stale: list[str] = []
+    for path in folders:
+        modules, older = compiled_modules(path)
+        number += modules
+        stale += older
+    form = f"compiled ({count(number, 'module')})" if number else "not compiled"
     python = f"{platform.python_implementation()} {platform.python_version()}"
     lines = [f"wirelens {_version()}, {python}, {form}"]
     if stale:
-        lines.append(f"older than the source, install again or delete: {', '.join(stale)}")
+        lines.append(f"older than their sources; install again or delete: {', '.join(stale)}")
     return "\n".join(lines)
 
 
 def compiled_modules(folder: Path) -> tuple[int, list[str]]:
-    """How many modules of a folder load compiled, and those of them whose source was edited since."""
-    count, stale = 0, []
+    """The number of compiled modules in a folder, and the paths of those whose source is newer."""
+    number, stale = 0, []
     for source in sorted(folder.rglob("*.py")):
         built = next((path for end in EXTENSION_SUFFIXES if (path := source.with_suffix(end)).exists()), None)
         if built is not None:
-            count += 1
+            number += 1
             if source.stat().st_mtime > built.stat().st_mtime + SLACK:
                 stale.append(built.relative_to(folder.parent).as_posix())
-    return count, stale
+    return number, stale
 
 
 def install_command(*extras: str) -> str:
-    """The command, for a shell, that adds these extras to wirelens in the way that it was installed.
+    """The shell command that adds extras to wirelens, installed from the same place as now.
 
-    An installer records in direct_url.json what it installed from, unless that was an index (PEP 610).
+    Installers record that place in direct_url.json, unless it is an index (PEP 610).
     """
     from importlib import metadata
 
@@ -57,22 +61,22 @@ def install_command(*extras: str) -> str:
 
 
 def _command(origin: dict[str, Any], extras: Sequence[str]) -> str:
-    wanted = f"[{','.join(extras)}]"
+    extra = f"[{','.join(extras)}]"
     url = origin.get("url", "")
     if "dir_info" in origin:
         folder = shlex.quote(unquote(urlsplit(url).path))
         editable = "-e " if origin["dir_info"].get("editable") else ""
-        return f"cd {folder} && {_pip()} install {editable}'.{wanted}'"
+        return f"cd {folder} && {_pip()} install {editable}'.{extra}'"
     if "vcs_info" in origin:
         vcs = origin["vcs_info"]
         url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
-    return f"{_pip()} install 'wirelens{wanted}{' @ ' if url else ''}{url}'"
+    return f"{_pip()} install 'wirelens{extra}{' @ ' if url else ''}{url}'"
 
 
 def _pip() -> str:
-    """`pip` where a shell finds this environment's, else its Python with -m pip."""
-    found = shutil.which("pip")
-    if found and Path(found).parent == Path(sys.executable).parent:
+    """`pip` if a shell finds the one of this environment, else its Python with -m pip."""
+    path = shutil.which("pip")
+    if path and Path(path).parent == Path(sys.executable).parent:
         return "pip"
     return f"{shlex.quote(sys.executable)} -m pip"
 

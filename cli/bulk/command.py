@@ -34,7 +34,6 @@ INTERRUPTED: Final = 130
 @click.command(
     context_settings=options.CONTEXT,
     epilog=EPILOG,
-    short_help="Turn folders of captures into a table, with Spark.",
 )
 @click.argument("places", nargs=-1, required=True, metavar="SRC... DST")
 @options.protocol

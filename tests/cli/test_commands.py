@@ -49,8 +49,7 @@ def test_every_command_has_help_with_examples(name: str, run: Run) -> None:
     result = run(name, "-h")
     assert result.exit_code == 0
     assert "Examples:" in result.output or name in ("bulk", "doctor")
-    line = COMMANDS[name][1]
-    assert line == main_module.group.get_command(None, name).short_help  # type: ignore[arg-type,union-attr]
+    assert COMMANDS[name][1] in run().output
 
 
 def test_version(run: Run) -> None:
