@@ -134,3 +134,133 @@ def test_the_picture_of_the_house_names_every_part() -> None:
     there = {path.stem for path in (ROOT / "codecs").glob("*.py")} - {"__init__"}
     there |= {path.parent.name for layer in LAYERS for path in (ROOT / layer).glob("*/__init__.py")}
     assert [name for name in sorted(there) if not re.search(rf"\b{name}\b", picture)] == []
+
+
+# --- the shape of the code --------------------------------------------------------------------------------
+
+LINES_OF_A_FILE = 700
+LINES_OF_A_FUNCTION = 120
+
+# Longer ones, each with its length at most and the reason. The lists may only shrink.
+NOT_PRIVATE = {"_replace", "_make", "_fields", "_asdict", "_Decompress"}  # of named tuples; zlib's type
+LONG_FILES: dict[str, tuple[int, str]] = {}
+LONG_FUNCTIONS: dict[str, tuple[int, str]] = {}
+
+
+def modules() -> Iterator[tuple[str, Path, ast.Module]]:
+    """Each module by the name under which it is imported."""
+    for layer in LAYERS:
+        for path, tree in parsed(layer):
+            parts = path.with_suffix("").parts
+            name = ".".join(("wirelens", *(parts[2:] if parts[1:2] == ("face",) else parts)))
+            yield name.removesuffix(".__init__"), path, tree
+
+
+def imports_at_run_time(tree: ast.Module) -> Iterator[str]:
+    """Modules that are imported, inside functions too; not those for type checkers only."""
+
+    def walk(node: ast.AST) -> Iterator[ast.AST]:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            for child in node.orelse:
+                yield from walk(child)
+            return
+        yield node
+        for child in ast.iter_child_nodes(node):
+            yield from walk(child)
+
+    for node in walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{one.name}" for one in node.names)
+
+
+def test_no_imports_in_a_circle() -> None:
+    known = {name: tree for name, _, tree in modules()}
+    arrows: dict[str, set[str]] = {}
+    for name, tree in known.items():
+        arrows[name] = set()
+        for imported_name in imports_at_run_time(tree):
+            target = imported_name if imported_name in known else imported_name.rpartition(".")[0]
+            if target in known and target != name:
+                arrows[name].add(target)
+    done: set[str] = set()
+
+    def circle_from(name: str, above: tuple[str, ...]) -> list[str]:
+        if name in above:
+            return [*above[above.index(name) :], name]
+        if name in done:
+            return []
+        for target in sorted(arrows[name]):
+            if found := circle_from(target, (*above, name)):
+                return found
+        done.add(name)
+        return []
+
+    assert [found for name in sorted(arrows) if (found := circle_from(name, ()))] == []
+
+
+def test_no_module_uses_private_names_of_another() -> None:
+    wrong = []
+    for _, path, tree in modules():
+        own = {
+            node.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                own.add(node.id)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                own.add(node.attr)
+            elif isinstance(node, ast.alias):
+                own.add(node.asname or "")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("wirelens"):
+                names = [one.name for one in node.names]
+            elif isinstance(node, ast.Attribute):
+                names = [node.attr] if node.attr not in own else []
+            else:
+                continue
+            private = [name for name in names if re.match(r"_[A-Za-z]", name) and name not in NOT_PRIVATE]
+            wrong += [f"{path}:{node.lineno}: {name}" for name in private]
+    assert wrong == []
+
+
+def test_no_file_is_long() -> None:
+    lengths = {
+        path.as_posix(): len((ROOT / path).read_text(encoding="utf-8").splitlines())
+        for _, path, _ in modules()
+    }
+    long = {name: length for name, length in lengths.items() if length > LINES_OF_A_FILE}
+    assert {name: length for name, length in long.items() if length > LONG_FILES.get(name, (0,))[0]} == {}
+    assert [name for name in LONG_FILES if name not in long] == []  # no longer needed
+
+
+def test_no_function_is_long() -> None:
+    long = {}
+    for _, path, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                length = (node.end_lineno or 0) - node.lineno + 1
+                if length > LINES_OF_A_FUNCTION:
+                    long[f"{path}:{node.name}"] = length
+    assert {name: length for name, length in long.items() if length > LONG_FUNCTIONS.get(name, (0,))[0]} == {}
+    assert [name for name in LONG_FUNCTIONS if name not in long] == []  # no longer needed
+
+
+def test_every_public_name_is_documented() -> None:
+    bare = []
+    for _, path, tree in modules():
+        if ast.get_docstring(tree) is None:
+            bare.append(f"{path}: the module")
+        above: list[ast.Module | ast.ClassDef] = [tree]
+        while above:
+            for node in above.pop().body:
+                if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                    overloads = any("overload" in ast.dump(mark) for mark in node.decorator_list)
+                    if ast.get_docstring(node) is None and not overloads:
+                        bare.append(f"{path}:{node.lineno}: {node.name}")
+                    if isinstance(node, ast.ClassDef):
+                        above.append(node)
+    assert bare == []
