@@ -154,6 +154,7 @@ class Row:
         self.second: Verdict | None = None
 
     def add(self, message: Message) -> None:
+        """Count a message."""
         record = message.record
         if record.error is not None:
             self.undecoded += record.length
@@ -165,6 +166,7 @@ class Row:
             self.slowest_us = message.latency_us
 
     def settle(self, direction: int, verdict: Verdict) -> None:
+        """Take the verdict on a direction."""
         self.known = self.known or verdict.protocol != "unknown"
         if direction:
             self.second = verdict
@@ -173,6 +175,7 @@ class Row:
 
     @property
     def verdicts(self) -> tuple[Verdict | None, Verdict | None]:
+        """The verdicts on both directions, as far as they are known."""
         return self.first, self.second
 
     @property
@@ -184,10 +187,12 @@ class Row:
 
     @property
     def bits(self) -> float:
+        """The evidence of the direction that has more."""
         return max([verdict.bits for verdict in self.verdicts if verdict is not None], default=0.0)
 
     @property
     def endpoints(self) -> str:
+        """Transport and both endpoints, client first."""
         return f"{self.flow.transport} {self.flow.endpoint(0)} > {self.flow.endpoint(1)}"
 
     def as_cells(self) -> bytes:
@@ -210,6 +215,7 @@ class Row:
         return CELL_END.join(cells).encode()
 
     def as_json(self, file: str) -> Json:
+        """The flow as JSON."""
         from wirelens.codecs.numbers import time_text
 
         flow = self.flow

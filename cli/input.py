@@ -62,6 +62,7 @@ class Input:
 
     @property
     def gzipped(self) -> bool:
+        """Whether the input is gzip."""
         return self.unpacker is not None and self.unpacker.is_gzip
 
     @property

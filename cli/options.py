@@ -35,6 +35,7 @@ class Words(Parameter):
         self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check the name of a protocol."""
         words = self.words()
         if value not in words:
             self.none_of(str(value), words, param, ctx)
@@ -43,6 +44,7 @@ class Words(Parameter):
     def none_of(
         self, value: str, words: dict[str, str], param: click.Parameter | None, ctx: click.Context | None
     ) -> None:
+        """Fail with the list of protocols."""
         from difflib import get_close_matches
 
         close = get_close_matches(value, words, 1, 0.5)
@@ -52,6 +54,7 @@ class Words(Parameter):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
+        """Names of protocols that complete what is typed."""
         from click.shell_completion import CompletionItem
 
         return [

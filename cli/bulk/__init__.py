@@ -1,1 +1,1 @@
-
+"""`wirelens bulk`: folders of captures to tables, with Spark."""

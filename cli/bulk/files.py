@@ -102,6 +102,7 @@ class Readers:
         self._systems: dict[str, FileSystem] = {}
 
     def system(self, root: str) -> FileSystem:
+        """The file system of a root, opened once."""
         system = self._systems.get(root)
         if system is None:
             system = self._systems[root] = open_place(root)[0]
@@ -146,6 +147,7 @@ class Folder:
         return posixpath.join(self.path, *parts)
 
     def exists(self, *parts: str) -> bool:
+        """Whether there is such a file or folder."""
         from pyarrow.fs import FileType
 
         return bool(self.system.get_file_info(self.at(*parts)).type != FileType.NotFound)
@@ -167,9 +169,11 @@ class Folder:
         return sorted(info.path[top:] for info in infos if info.type == FileType.File)
 
     def make(self, *parts: str) -> None:
+        """Create a folder, and those above it."""
         self.system.create_dir(self.at(*parts), recursive=True)
 
     def read(self, *parts: str) -> bytes:
+        """The bytes of a file."""
         with self.system.open_input_stream(self.at(*parts), compression=None) as file:
             return bytes(file.read())
 

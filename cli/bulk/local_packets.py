@@ -96,6 +96,7 @@ class PacketFiles:
         return data
 
     def close(self) -> None:
+        """Close all files."""
         for file in self._open.values():
             file.close()
         self._open = {}

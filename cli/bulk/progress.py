@@ -27,6 +27,7 @@ class RunProgress(NamedTuple):
 
     @property
     def done(self) -> float:
+        """The share of the run that is done, from 0 to 1."""
         return READING_SHARE * self.reading + (1 - READING_SHARE) * self.decoding
 
 

@@ -54,15 +54,18 @@ class Counters:
         self.flows = 0
 
     def counts(self, file: int) -> list[int]:
+        """The counters of a file."""
         counts = self.files.get(file)
         if counts is None:
             counts = self.files[file] = [0] * COUNTS
         return counts
 
     def error(self, code: str) -> None:
+        """Count an error by its code."""
         self.errors[code] = self.errors.get(code, 0) + 1
 
     def latency(self, latency_us: int, protocol: str, summary: str) -> None:
+        """Keep a latency if it is one of the longest."""
         if len(self.slowest) < SLOWEST:
             heapq.heappush(self.slowest, (latency_us, protocol, summary[:200]))
         elif latency_us > self.slowest[0][0]:
@@ -103,11 +106,13 @@ class Texts:
         self.clear()
 
     def clear(self) -> None:
+        """Start again, keeping the room."""
         self.data.truncate(0)
         self.ends.truncate(0)
         write_i32_le(self.ends, 0)
 
     def add(self, text: bytes) -> None:
+        """Add a text."""
         self.data.write(text)
         self.end()
 
@@ -189,6 +194,7 @@ class Columns:
         write_i32_le(out, i32(slot))
 
     def add_notes(self, notes: list[Note]) -> None:
+        """Add the notes of the row that is being written."""
         if notes:
             self.notes[int(self.rows)] = [
                 {"code": note.code, "offset": note.offset, "text": clean(note.text)} for note in notes

@@ -43,14 +43,17 @@ class WirelensDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
+        """The name of the data source, for `spark.read.format`."""
         return "wirelens"
 
     def schema(self) -> StructType | str:
+        """The columns."""
         if "plan" in self.options:
             return chunks.SCHEMA
         return StructType.fromJson(spark_schema(COLUMNS))
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        """What reads, for these options."""
         options = {key: str(value) for key, value in self.options.items()}
         if "plan" in options:
             return PacketSource(options)
@@ -69,10 +72,12 @@ class PacketSource(DataSourceReader):
         self.packet_folder = options["packets"]
 
     def partitions(self) -> list[InputPartition]:
+        """One for each task."""
         tasks = plain_json.loads(Folder(self.plan).read())
         return [Task(ranges, place == 0) for place, ranges in enumerate(tasks)] or [Task([], True)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one task."""
         assert isinstance(partition, Task)
         if partition.first:
             yield row_batch(bucket_rows(self.buckets))
@@ -101,6 +106,7 @@ class RecordSource(DataSourceReader):
             raise ValueError("no path: use .load(path)")
 
     def partitions(self) -> list[InputPartition]:
+        """One for each task."""
         ranges = []
         for item in inspect_files(find(self.options["path"]), (), 0):
             whole = (0, item.size, FRESH, 0, True)
@@ -108,6 +114,7 @@ class RecordSource(DataSourceReader):
         return [Task([tuple(item) for item in task], False) for task in group(ranges)] or [Task([], False)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one task."""
         from wirelens.cli.bulk.records import record_batches
 
         assert isinstance(partition, Task)

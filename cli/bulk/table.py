@@ -284,6 +284,7 @@ class RecordWriter(PartWriter):
         self.columns = Columns(names, ROW_GROUP_ROWS, ROW_GROUP_BYTES, self._flush)
 
     def close(self, needed: bool = False) -> None:
+        """Write what is left and close the file."""
         self._flush()
         super().close(needed)
 
@@ -311,6 +312,7 @@ class PendingWriter(PartWriter):
             self._flush()
 
     def close(self, needed: bool = False) -> None:
+        """Write what is left and close the file."""
         self._flush()
         super().close(needed)
 

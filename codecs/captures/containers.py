@@ -51,11 +51,13 @@ class PacketReader:
 
     @property
     def compressed(self) -> bool:
+        """Whether the bytes are gzip."""
         unpacker = self._unpacker
         return unpacker is not None and unpacker.is_gzip
 
     @property
     def notes(self) -> list[Note]:
+        """Notes on damage, of the container and of the gzip around it."""
         notes = [] if self._reader is None else list(self._reader.notes)
         notes += self._notes
         if self._unpacker is not None:
@@ -64,6 +66,7 @@ class PacketReader:
 
     @property
     def damages(self) -> int:
+        """The number of damages, those without a note included."""
         count = len(self._notes)
         if self._reader is not None:
             count += self._reader.damages

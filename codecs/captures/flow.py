@@ -45,6 +45,7 @@ class Direction:
 
     @property
     def data(self) -> bytes:
+        """The bytes kept, without those of gaps."""
         parts = self._parts
         if parts is None:
             return b""
@@ -54,10 +55,12 @@ class Direction:
 
     @property
     def gaps(self) -> list[tuple[int, int]]:
+        """The gaps before pieces, as (stream offset, size), in bytes."""
         gaps = self._gaps
         return [] if gaps is None else gaps
 
     def save(self) -> State:
+        """The counters as plain values."""
         return (
             self.length,
             self.gap_bytes,
@@ -69,6 +72,7 @@ class Direction:
         )
 
     def load(self, state: State) -> None:
+        """Continue with the counters that `save` gave."""
         self.length, self.gap_bytes, self.gap_count, self.segments = state[:4]
         self.retransmitted, self.first_us, self.last_us = state[4:]
 
@@ -141,6 +145,7 @@ class Flow:
 
     @staticmethod
     def load(state: State) -> "Flow":
+        """The flow that `save` gave."""
         (number, transport, hosts, ports), numbers, directions = state
         flow = Flow(number, transport, (hosts[0], hosts[1]), (ports[0], ports[1]))
         flow.syn, flow.packet, flow.first_us, flow.last_us = numbers
@@ -202,6 +207,7 @@ class Piece:
 
     @staticmethod
     def load(flow: Flow, direction: i64, state: State) -> "Piece":
+        """The piece that `save` gave, of a flow and direction."""
         offset, data, time_us, packets, gap, saved, end = state
         notes = tuple([Note(code, position, text) for code, position, text in saved])
         return Piece(flow, direction, offset, data, time_us, tuple(packets), gap, notes, end)

@@ -58,6 +58,7 @@ class Datagram:
         self._parts = kept
 
     def is_complete(self) -> bool:
+        """Whether all bytes up to the last fragment are here."""
         return self.total >= 0 and self._have >= self.total
 
     def prefix(self) -> bytes:
@@ -72,6 +73,7 @@ class Datagram:
         return b"".join(parts)
 
     def is_ipv4(self) -> bool:
+        """Whether it is a datagram of IPv4; else of IPv6."""
         return len(self.key) == _KEY4
 
     def header(self) -> bytes:

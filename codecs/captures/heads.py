@@ -24,14 +24,17 @@ class Head:
 
     @property
     def data(self) -> tuple[bytes, bytes]:
+        """The start of both directions."""
         return b"".join(self._parts[0]), b"".join(self._parts[1])
 
     @property
     def whole(self) -> tuple[bool, bool]:
+        """Whether each start is all that its direction sent."""
         return self._sizes[0] < HEAD_BYTES, self._sizes[1] < HEAD_BYTES
 
     @property
     def cost(self) -> int:
+        """What it takes of the memory that is allowed, in bytes."""
         return FLOW_COST + self._sizes[0] + self._sizes[1]
 
     def add(self, piece: Piece) -> bool:

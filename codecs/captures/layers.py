@@ -136,16 +136,20 @@ def unread_name(layer: int) -> str:
 
 
 def u16_be(data: bytes, at: i64) -> i64:
+    """Two bytes, big-endian, unsigned."""
     return i64(read_i16_be(data, at)) & 0xFFFF
 
 
 def u16_le(data: bytes, at: i64) -> i64:
+    """Two bytes, little-endian, unsigned."""
     return i64(read_i16_le(data, at)) & 0xFFFF
 
 
 def u32_be(data: bytes, at: i64) -> i64:
+    """Four bytes, big-endian, unsigned."""
     return i64(read_i32_be(data, at)) & 0xFFFFFFFF
 
 
 def u32_le(data: bytes, at: i64) -> i64:
+    """Four bytes, little-endian, unsigned."""
     return i64(read_i32_le(data, at)) & 0xFFFFFFFF

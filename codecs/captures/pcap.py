@@ -90,7 +90,7 @@ class RecordReader:
         self.number: i64 = 0
         self.position: i64 = 0
         self.searching: bool = False
-        self._damage: i64 = 0  # where the damage starts after which a record is searched
+        self.damage: i64 = 0  # where the damage starts after which a record is searched
         self._data: bytes = b""
         self._parked: list[bytes] = []
         self._parked_size: i64 = 0
@@ -123,21 +123,22 @@ class RecordReader:
         return (self.container, (), ())
 
     def note(self, code: str, offset: i64, text: str) -> None:
+        """Count a damage, and keep a note on it while there is room."""
         self.damages += 1
         if len(self.notes) < NOTES_KEPT:
             self.notes.append(Note(code, offset, text))
 
-    def _lose(self, offset: i64, text: str) -> None:
+    def lose(self, offset: i64, text: str) -> None:
         """Note damage at an offset, after which the next record has to be searched."""
         self.searching = True
-        self._damage = offset
+        self.damage = offset
         self.note("bad-length", offset, text)
 
-    def _find(self, position: i64) -> i64:
+    def find(self, position: i64) -> i64:
         """Note that the search has ended, at a position of the data; returns that position."""
         self.searching = False
-        skipped = self.position + position - self._damage
-        self.note("skipped-bytes", self._damage, f"{skipped} bytes skipped")
+        skipped = self.position + position - self.damage
+        self.note("skipped-bytes", self.damage, f"{skipped} bytes skipped")
         return position
 
     def _join(self, chunk: bytes) -> bytes:
@@ -195,6 +196,7 @@ class PcapReader(RecordReader):
             self.number = numbers[9]
 
     def state(self) -> State:
+        """Everything that reading on needs, as plain values."""
         numbers = (
             int(self._little),
             int(self._magic),
@@ -261,10 +263,10 @@ class PcapReader(RecordReader):
                 self._started = False
                 break
             if captured > limit or fraction >= BILLION:
-                self._lose(base + position, f"invalid record header: length {captured}")
+                self.lose(base + position, f"invalid record header: length {captured}")
                 break
             if captured == 0 and first == 0 and fraction == 0 and original == 0:
-                self._lose(base + position, "invalid record header: all zeros")
+                self.lose(base + position, "invalid record header: all zeros")
                 break
             end: i64 = position + header + captured
             if end > size:
@@ -396,7 +398,7 @@ class PcapReader(RecordReader):
         pattern = upper.to_bytes(2, "little" if self._little else "big")
         shift: i64 = 2 if self._little else 0
         lengths = _LITTLE_LENGTHS if self._little else _BIG_LENGTHS
-        if self.position + position == self._damage:
+        if self.position + position == self.damage:
             position += 1
         header = self._header
         while True:
@@ -429,7 +431,7 @@ class PcapReader(RecordReader):
                     return position
                 fits = seen > 0 and cursor == size
             if fits:
-                return self._find(position)
+                return self.find(position)
             position += 1
 
     def _near(self, data: bytes, position: i64, seconds: i64) -> bool:

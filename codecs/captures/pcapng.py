@@ -73,6 +73,7 @@ class PcapngReader(RecordReader):
             self._section = True
 
     def state(self) -> State:
+        """Everything that reading on needs, as plain values."""
         return ("pcapng", (int(self._little), int(self.number)), tuple(self._interfaces))
 
     def _read(self, data: bytes, packets: list[Packet], final: bool) -> i64:
@@ -96,23 +97,23 @@ class PcapngReader(RecordReader):
                 elif _BIG_WORD.unpack_from(data, position + 8)[0] == BYTE_ORDER:
                     little = False
                 else:
-                    self._lose(self.position + position, "invalid section header: no byte order")
+                    self.lose(self.position + position, "invalid section header: no byte order")
                     continue
                 length = (_LITTLE_WORD if little else _BIG_WORD).unpack_from(data, position + 4)[0]
             else:
                 little = self._little
                 if not self._section:
-                    self._lose(self.position + position, "no section header")
+                    self.lose(self.position + position, "no section header")
                     continue
             if length < 12 or length > BLOCK_LIMIT or length % 4:
-                self._lose(self.position + position, f"invalid block header: length {length}")
+                self.lose(self.position + position, f"invalid block header: length {length}")
                 continue
             if position + length > size:
                 self._need = length
                 return position
             word = _LITTLE_WORD if little else _BIG_WORD
             if word.unpack_from(data, position + length - 4)[0] != length:
-                self._lose(self.position + position, "the block's two lengths disagree")
+                self.lose(self.position + position, "the block's two lengths disagree")
                 continue
             self._little = little
             self._block(kind, data, position, length, packets)
@@ -231,7 +232,7 @@ class PcapngReader(RecordReader):
         """Look for a whole block after damage: its position, or where to look again."""
         size: i64 = len(data)
         self._need = 12
-        if self.position + position == self._damage:
+        if self.position + position == self.damage:
             position += 1
         while True:
             found = _BLOCK_START.search(data, position)
@@ -261,5 +262,5 @@ class PcapngReader(RecordReader):
                 else:
                     fits = word.unpack_from(data, position + length - 4)[0] == length
             if fits:
-                return self._find(position)
+                return self.find(position)
             position += 1

@@ -72,10 +72,12 @@ class Reader:
 
     @property
     def compressed(self) -> bool:
+        """Whether the input is gzip."""
         return self.packet_reader.compressed
 
     @property
     def packets(self) -> int:
+        """The number of packets read."""
         return self.packet_reader.number
 
     @property

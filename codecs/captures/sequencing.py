@@ -25,9 +25,9 @@ class Sequencer:
         self.delivered: int = 0
         self.retransmitted: int = 0
         self.missing: int = 0
-        self._waiting: dict[int, Side] = {}
+        self.waiting_sides: dict[int, Side] = {}
         self._waiting_bytes: i64 = 0
-        self._remembered: dict[int, Side] = {}
+        self.remembered_sides: dict[int, Side] = {}
         self._history: i64 = 0
 
     def finish(self, side: Side, reason: str, pieces: list[Piece]) -> None:
@@ -65,7 +65,7 @@ class Sequencer:
         if len(side.last):
             self._history -= len(side.last)
             side.last = b""
-            del self._remembered[side.number]
+            del self.remembered_sides[side.number]
 
     def join(self, side: Side, position: i64, pieces: list[Piece]) -> None:
         """Begin a stream in the middle of its connection."""
@@ -102,13 +102,13 @@ class Sequencer:
         old: i64 = len(side.last)
         if size and remember:
             if old == 0:
-                self._remembered[side.number] = side
+                self.remembered_sides[side.number] = side
             self._history += size - old
             side.last = data
             side.last_at = side.next
             while self._history > HISTORY:
-                number = next(iter(self._remembered))
-                oldest = self._remembered.pop(number)
+                number = next(iter(self.remembered_sides))
+                oldest = self.remembered_sides.pop(number)
                 self._history -= len(oldest.last)
                 oldest.last = b""
         side.next += size
@@ -226,7 +226,7 @@ class Sequencer:
             cost: i64 = added + count * WAITING_COST
             if side.waiting == 0:
                 side.waiting_since = time_us
-                self._waiting[side.number] = side
+                self.waiting_sides[side.number] = side
             side.waiting += cost
             self._waiting_bytes += cost
         if side.started:
@@ -239,7 +239,7 @@ class Sequencer:
             side.note("capture-limit", side.next, f"more than {STREAM_WAITING} bytes waited for missing ones")
             self.give_up(side, pieces)
         while self._waiting_bytes > ALL_WAITING:
-            oldest = self._waiting[next(iter(self._waiting))]
+            oldest = self.waiting_sides[next(iter(self.waiting_sides))]
             oldest.note("capture-limit", oldest.next, f"more than {ALL_WAITING} bytes of all streams waited")
             self.give_up(oldest, pieces)
 
@@ -289,7 +289,7 @@ class Sequencer:
             side.waiting -= freed
             self._waiting_bytes -= freed
             if total == count:
-                self._waiting.pop(side.number, None)
+                self.waiting_sides.pop(side.number, None)
                 side.waiting = 0
                 side.starts = NO_STARTS
                 side.held = NO_HELD

@@ -103,23 +103,27 @@ class Side:
         return self.next + distance
 
     def begin(self, sequence: i64) -> None:
+        """Fix the sequence number that counts as position 0."""
         self.base = sequence
         self.next = 0
         self.begun = True
 
     def start(self, position: i64) -> None:
+        """Start the stream at a position."""
         self.started = True
         self.origin = position
         self.next = position
         self.hole_end = position
 
     def note(self, code: str, position: i64, text: str) -> None:
+        """Add a note at a position of the stream."""
         if self.notes is None:
             self.notes = []
         if len(self.notes) < NOTES_KEPT:
             self.notes.append(Note(code, position - self.origin, text))
 
     def save(self) -> State:
+        """The side as plain values."""
         held = [(part.data, int(part.missing), int(part.time_us), part.packets) for part in self.held]
         return (
             self.number,
@@ -135,6 +139,7 @@ class Side:
 
     @staticmethod
     def load(flow: Flow, direction: i64, state: State) -> "Side":
+        """The side that `save` gave, of a flow and direction."""
         number, flags, positions, more, waits, starts, held, last, notes = state
         side = Side(number, flow, direction)
         side.begun, side.started, side.known, side.ended, side.has_fin, side.has_acked, side.has_hint = flags

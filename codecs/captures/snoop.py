@@ -51,6 +51,7 @@ class SnoopReader(RecordReader):
             self.number = state[1][1]
 
     def state(self) -> State:
+        """Everything that reading on needs, as plain values."""
         return ("snoop", (int(self._link_type), int(self.number)), ())
 
     def _read(self, data: bytes, packets: list[Packet], final: bool) -> i64:
@@ -75,7 +76,7 @@ class SnoopReader(RecordReader):
                 return position
             original, captured, length, _, seconds, fraction = _RECORD.unpack_from(data, position)
             if length < RECORD_HEADER + captured or length > RECORD_LIMIT:
-                self._lose(self.position + position, f"invalid record header: length {length}")
+                self.lose(self.position + position, f"invalid record header: length {length}")
                 continue
             if position + length > size:
                 self._need = length
@@ -100,7 +101,7 @@ class SnoopReader(RecordReader):
         """Look for records after damage: the position of the first, or where to look again."""
         size: i64 = len(data)
         self._need = RECORD_HEADER
-        if self.position + position == self._damage:
+        if self.position + position == self.damage:
             position += 1
         while True:
             found = _RECORD_START.search(data, position)
@@ -128,5 +129,5 @@ class SnoopReader(RecordReader):
                     return position
                 fits = seen > 0 and cursor == size
             if fits:
-                return self._find(position)
+                return self.find(position)
             position += 1

@@ -57,6 +57,7 @@ class Assembler(Sequencer):
 
     @property
     def open_flows(self) -> int:
+        """The number of flows that have not ended."""
         return len(self._table) - len(self._closed)
 
     def extend(self, segments: list[Segment], pieces: list[Piece]) -> int:
@@ -145,10 +146,10 @@ class Assembler(Sequencer):
             for held in side.held:
                 self.payload += len(held.data)
             if side.held:
-                self._waiting[side.number] = side
+                self.waiting_sides[side.number] = side
                 self._waiting_bytes += side.waiting
             if side.last:
-                self._remembered[side.number] = side
+                self.remembered_sides[side.number] = side
                 self._history += len(side.last)
 
     def _open(self, segment: Segment, pieces: list[Piece]) -> _Conversation:

@@ -57,6 +57,7 @@ class Cells(PartReader):
     """Reads one part as characters in cells."""
 
     def quiet(self) -> tuple[bytes, str] | None:
+        """The bytes and form, or None where reading is not certain."""
         if self._names():
             return None
         try:
@@ -65,6 +66,7 @@ class Cells(PartReader):
             return None
 
     def read(self) -> tuple[bytes, str] | None:
+        """The bytes and form of the rows; None if they are not a table of cells. Raises PastedError."""
         rows = self.rows
         lines = self.source.lines
         if any(row.mark or row.zero for row in rows) or len(rows) < 2:

@@ -65,6 +65,7 @@ def _cells_of(text: str, size: int) -> list[str]:
 
 
 def aligned(text: str, data: bytes, zero: bool = False) -> bool:
+    """Whether a text can be the column of characters beside some bytes."""
     if len(text) > len(data):
         text = text.rstrip()
         if len(text) > len(data):
@@ -87,6 +88,7 @@ def aligned(text: str, data: bytes, zero: bool = False) -> bool:
 
 
 def is_blank(byte: int) -> bool:
+    """Whether a dump shows a byte as a placeholder: it is not a visible ASCII character."""
     return not 0x21 <= byte < 0x7F
 
 

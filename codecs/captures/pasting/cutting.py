@@ -35,6 +35,8 @@ ELLIPSIS: Final = re.compile(r"\s*(?:\.{2,}|…+)\s*")
 
 @dataclass(slots=True)
 class Row:
+    """A row of a dump: its line, its offset as text, and what follows."""
+
     index: int
     offset: str
     high: str
@@ -46,10 +48,12 @@ class Row:
     indent: int
 
     def at(self, radix: int) -> int:
+        """The row's offset, read with the given radix."""
         return int(self.high + self.offset, radix)
 
 
 def row_of(index: int, line: str) -> Row | None:
+    """The row that a line is; None if it is not one."""
     match = _ROW.fullmatch(line)
     if not match:
         return None
@@ -271,6 +275,7 @@ def _parts(
 
 
 def is_zero(row: Row) -> bool:
+    """Whether a row's offset is 0."""
     return not (row.high + row.offset).strip("0")
 
 
@@ -285,7 +290,9 @@ class PartReader:
     def error(
         self, row: Row, index: int, text: str, head: bytes = b"", code: str = "pasted-damaged"
     ) -> PastedError:
+        """An error at a column of a row, to be raised by the caller."""
         return self.source.error_in(row.index, index, code, text, head)
 
     def source_offset(self, row: Row) -> int:
+        """The position of a row's line in the text."""
         return sum(len(line) + 1 for line in self.source.lines[: row.index])

@@ -26,6 +26,7 @@ _NO_BLANKS: Final = dict.fromkeys(map(ord, " \t\n\r\v\f"))
 
 
 def ambiguous(source: Source, offset: int, one: str, other: str, head: bytes = b"") -> PastedError:
+    """The error that a text reads in two ways with different bytes, to be raised by the caller."""
     return source.error(
         "pasted-ambiguous", offset, f"this reads both as {one} and as {other}, with different bytes", head
     )

@@ -104,10 +104,12 @@ class Source:
         return self.where[row] + 1, index + 1
 
     def error(self, code: str, offset: int, text: str, head: bytes = b"") -> PastedError:
+        """An error at an offset of the text, to be raised by the caller."""
         line, column = self.place(offset)
         return PastedError(code, line, column, text, head)
 
     def error_in(self, row: int, index: int, code: str, text: str, head: bytes = b"") -> PastedError:
+        """An error at an index of a line, to be raised by the caller."""
         line, column = self.place_in(row, index)
         return PastedError(code, line, column, text, head)
 

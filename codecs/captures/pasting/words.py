@@ -22,6 +22,7 @@ class Kind:
 
 
 def hex_kind(width: int) -> Kind:
+    """Words of hex digits, `width` digits each."""
     size = width // 2
     # A last word may be shorter; a 0x may stand before each.
     word = re.compile(
@@ -91,6 +92,7 @@ def words_of(body: str, kind: Kind, most: int = 1 << 30) -> list[tuple[str, int,
 
 
 def values_fit(kind: Kind, words: list[tuple[str, int, int]]) -> bool:
+    """Whether every word's value fits the kind's size."""
     if kind.width:
         return True
     top = 1 << 8 * kind.size
@@ -99,6 +101,7 @@ def values_fit(kind: Kind, words: list[tuple[str, int, int]]) -> bool:
 
 
 def octets_of(kind: Kind, words: list[tuple[str, int, int]], little: bool) -> bytes:
+    """The bytes of words, in the given byte order."""
     if kind.width:
         if not little:
             return bytes.fromhex("".join(word for word, _, _ in words))
