@@ -7,6 +7,9 @@
     python3 dev.py run ARGS...             wirelens with any arguments
     python3 dev.py test [--form FORM] ...  the tests, in the forms pure and compiled; the rest goes to pytest
     python3 dev.py test --explore ...      the properties only, with new examples, ten times as many
+    python3 dev.py test --coverage ...     the uncompiled form, and the share of lines and branches that ran
+    python3 dev.py pythons                 the quick tests, uncompiled, with each other promised Python
+    python3 dev.py stage                   the package as it is imported, in build/stage: for editors
     python3 dev.py lint                    ruff, its format too
     python3 dev.py types                   mypy --strict
 
@@ -54,6 +57,7 @@ PURE = ROOT / "build" / "stage"
 COMPILED = ROOT / "build" / "compiled"  # what earlier builds compiled
 DEMO = ["decode", "examples/dubbo-order.xxd"]
 JAVA = 17  # the oldest that Spark 4 runs on
+ASK_VERSION = "import sys, venv; print(*sys.version_info[:2], sep='.')"
 SPEED_UP = "8 to 30 times"  # processor time of `decode` on 5 to 11 MB: captured mevent, ESNP, Dubbo orders
 
 
@@ -66,7 +70,15 @@ def main(arguments: list[str]) -> int:
         return wirelens(rest)
     if verb == "test":
         return test(rest)
-    plain = {"demo": demo, "compile": compiled, "wheel": wheel, "lint": lint, "types": types}
+    plain = {
+        "demo": demo,
+        "compile": compiled,
+        "wheel": wheel,
+        "lint": lint,
+        "types": types,
+        "pythons": pythons,
+        "stage": staged,
+    }
     if verb in plain and not rest:
         return plain[verb]()
     print(__doc__, file=sys.stderr)
@@ -137,6 +149,9 @@ def test(arguments: list[str]) -> int:
     if wish is not None and wish not in forms:
         say(f"--form is one of {', '.join(forms)}")
         return 2
+    coverage = "--coverage" in rest
+    if coverage:
+        wish = "pure"
     if wish in ("compiled", "both") and (problem := compiler_problem()):
         say(problem)
         return 1
@@ -145,7 +160,7 @@ def test(arguments: list[str]) -> int:
     else:
         ensure("test", *spark(), form=None if wish == "pure" else "0")
     explore = "--explore" in rest
-    rest = [each for each in rest if each != "--explore"]
+    rest = [word for word in rest if word not in ("--explore", "--coverage")]
     if not rest:
         rest = ["-n", str(min(4, os.cpu_count() or 1)), "--dist", "loadgroup"]
     chosen = forms[wish or "both"]
@@ -164,10 +179,56 @@ def test(arguments: list[str]) -> int:
         marks += [] if form == chosen[-1] else ["not once"]
         options = ["--hypothesis-profile=explore"] if explore else []
         options += ["-m", " and ".join(marks)] if marks else []
+        options += ["--cov=wirelens", "--cov-branch", "--cov-report=term:skip-covered"] if coverage else []
         # -P: a folder here has the name of one of Python's modules
         command: Command = [PYTHON, "-P", "-m", "pytest", *options, *rest]
         status = run(command, env={"PYTHONPATH": path, "WIRELENS_FORM": form}) or status
     return status
+
+
+def pythons() -> int:
+    """The tests that need neither Spark nor seconds, in an environment for each other promised Python."""
+    stage(PURE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["unit"]]
+    status = 0
+    for version, python in other_pythons():
+        folder = VENV.with_name(f"{VENV.name}-{version}")
+        stamp = folder / "wirelens.json"
+        state = json.dumps([python, needed])
+        if not stamp.exists() or stamp.read_text() != state:
+            with step(f"making an environment for Python {version}"):
+                shutil.rmtree(folder, ignore_errors=True)
+                must([python, "-m", "venv", folder])
+                must([folder / "bin" / "python", "-m", "pip", "install", "--quiet", *needed])
+            stamp.write_text(state)
+        say(f"testing the pure form with Python {version}")
+        marks = ["-m", "not slow and not once", "--ignore=tests/bulk"]
+        spread = ["-n", str(min(4, os.cpu_count() or 1)), "-q"]
+        command: Command = [folder / "bin" / "python", "-P", "-m", "pytest", *marks, *spread]
+        status = run(command, env={"PYTHONPATH": str(PURE), "WIRELENS_FORM": "pure"}) or status
+    return status
+
+
+def other_pythons() -> Iterator[tuple[str, str]]:
+    """Each promised Python that is installed, but for the one that runs this: version and path."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for classifier in project["classifiers"]:
+        version = classifier.rpartition(":: ")[2]
+        if not re.fullmatch(r"3\.\d+", version) or version == ".".join(map(str, sys.version_info[:2])):
+            continue
+        places = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
+        for python in (shutil.which(f"python{version}"), *map(str, places)):
+            shown = output_of([python, "-c", ASK_VERSION]) if python else None
+            if python and shown and shown.strip() == version:
+                yield version, python
+                break
+
+
+def staged() -> int:
+    stage(PURE)
+    print(PURE)
+    return 0
 
 
 def lint() -> int:

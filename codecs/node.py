@@ -479,7 +479,7 @@ class Node:
         """An object's class and the names of its fields, in order."""
         return self.names_of_class(self.number & t.LOW_HALF)
 
-    def names_of_class(self, index: i64) -> list[str]:
+    def names_of_class(self, index: int) -> list[str]:
         """The texts below the CLASS node at `index`; malformed ones with U+FFFD."""
         names: list[str] = []
         for part in Node(self.tape, index, self.buffer).parts():

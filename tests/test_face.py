@@ -133,6 +133,14 @@ def test_representations_show_what_things_are() -> None:
     assert "\x1b" not in repr(wirelens.decode(hostile, "hessian2")[0])
 
 
+def test_representations_of_what_captures_give() -> None:
+    flow = wirelens.captures.Flow(3, "tcp", (b"\x0a\0\0\1", b"\x0a\0\0\2"), (4000, 20880))
+    assert repr(flow) == "<Flow 3 tcp 10.0.0.1:4000 > 10.0.0.2:20880>"
+    piece = wirelens.captures.Piece(flow, 1, 40, b"abc", 0, (7,), 5, (), "fin")
+    assert repr(piece) == "<Piece flow 3 server at 40, 3 bytes, 5 bytes missing before, ends: fin>"
+    assert repr(wirelens.Note("bad-text", 5, "x")) == "Note(code='bad-text', offset=5, text='x')"
+
+
 def test_errors_have_one_base() -> None:
     for name in ERRORS:
         assert issubclass(getattr(wirelens, name), wirelens.WirelensError)

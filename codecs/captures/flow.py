@@ -2,9 +2,10 @@
 
 from typing import Any, Final
 
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import mypyc_attr
 
 from wirelens.codecs.codes import Note
+from wirelens.codecs.words import count
 
 State = tuple[Any, ...]  # what `save` gives and `load` takes: nested tuples of numbers, text and bytes
 
@@ -135,6 +136,9 @@ class Flow:
         if side.first_us < 0 or time_us < side.first_us:
             side.first_us = time_us
 
+    def __repr__(self) -> str:
+        return f"<Flow {self.number} {self.transport} {self.endpoint(0)} > {self.endpoint(1)}>"
+
     def save(self) -> State:
         """The flow and its counters as plain values, without `data` and `gaps`."""
         return (
@@ -181,32 +185,39 @@ class Piece:
     def __init__(
         self,
         flow: Flow,
-        direction: i64,
-        offset: i64,
+        direction: int,
+        offset: int,
         data: bytes,
-        time_us: i64,
+        time_us: int,
         packets: tuple[int, ...],
-        gap: i64,
+        gap: int,
         notes: tuple[Note, ...],
         end: str,
     ) -> None:
         self.flow: Flow = flow
-        self.direction: i64 = direction
-        self.offset: i64 = offset
+        self.direction: int = direction
+        self.offset: int = offset
         self.data: bytes = data
-        self.time_us: i64 = time_us
+        self.time_us: int = time_us
         self.packets: tuple[int, ...] = packets
-        self.gap: i64 = gap
+        self.gap: int = gap
         self.notes: tuple[Note, ...] = notes
         self.end: str = end
+
+    def __repr__(self) -> str:
+        size = count(len(self.data), "byte")
+        gap = f", {count(self.gap, 'byte')} missing before" if self.gap else ""
+        end = f", ends: {self.end}" if self.end else ""
+        place = f"flow {self.flow.number} {'client' if self.direction == 0 else 'server'}"
+        return f"<Piece {place} at {self.offset}, {size}{gap}{end}>"
 
     def save(self) -> State:
         """The piece as plain values, without its flow and direction."""
         notes = tuple([tuple(note) for note in self.notes])
-        return (int(self.offset), self.data, int(self.time_us), self.packets, int(self.gap), notes, self.end)
+        return (self.offset, self.data, self.time_us, self.packets, self.gap, notes, self.end)
 
     @staticmethod
-    def load(flow: Flow, direction: i64, state: State) -> "Piece":
+    def load(flow: Flow, direction: int, state: State) -> "Piece":
         """The piece that `save` gave, of a flow and direction."""
         offset, data, time_us, packets, gap, saved, end = state
         notes = tuple([Note(code, position, text) for code, position, text in saved])
