@@ -78,5 +78,5 @@ def write(chunks: Iterable[bytes], output: Output, kind: str | None) -> None:
     elif kind == "dump":
         output.lines(octets.dump(chunks))
     else:
-        for text in (octets.c_array if kind == "c" else octets.hex_digits)(chunks):
+        for text in octets.c_array(chunks) if kind == "c" else octets.hex_digits(chunks):
             output.text(text)

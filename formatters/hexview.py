@@ -52,9 +52,7 @@ class _Level:
         self.where = int(node.index) + 1
         self.until = int(tape.next(node.index))
         self.end = int(tape.end(node.index)) if self.buffer is node.buffer else len(self.buffer.data)
-        self.outer = (
-            outer  # position at which the enclosing buffer continues, if this one is another; else -1
-        )
+        self.outer = outer  # where the enclosing buffer continues; -1 if it is the same buffer
         self.position = 0
 
 

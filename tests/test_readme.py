@@ -1,4 +1,4 @@
-"""README.md is true: each command in it prints what stands below it.
+"""README.md is true: each command prints the text below it.
 
 Blocks marked `console` are run from the top folder in a shell, in order; the lines below a command are what
 it must print, standard error included. Run with UPDATE_TRANSCRIPTS=1 to write what is printed now.
@@ -19,7 +19,7 @@ BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A PATH on which `wirelens` is the one under test."""
+    """An environment whose PATH has the `wirelens` under test."""
     folder = tmp_path_factory.mktemp("bin")
     command = folder / "wirelens"
     command.write_text(
@@ -37,9 +37,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def printed(command: str, environment: dict[str, str]) -> str:
-    """What a command of the README prints."""
+    """The output of a command."""
     if command == "python3 dev.py demo":
-        # set-up is what it does before; what it shows is this
+        # the demo sets up first; this is the command that it shows
         text = (ROOT / "dev.py").read_text(encoding="utf-8")
         match = re.search(r'^DEMO = \["(.*)"\]$', text, re.MULTILINE)
         assert match is not None
@@ -65,7 +65,7 @@ def commands(block: str) -> list[str]:
 def replayed(block: str, environment: dict[str, str]) -> str:
     parts: list[str] = []
     for command in commands(block):
-        # what `dev.py demo` prints starts with a command line of its own
+        # the output of `dev.py demo` starts with a command line
         if command.startswith("wirelens") and parts and parts[-1].startswith("$ python3 dev.py demo"):
             continue
         parts.append(f"$ {command}\n{printed(command, environment)}")
@@ -75,7 +75,7 @@ def replayed(block: str, environment: dict[str, str]) -> str:
 def test_every_command_prints_what_the_readme_shows(environment: dict[str, str]) -> None:
     text = README.read_text(encoding="utf-8")
     now = BLOCK.sub(
-        # what needs Spark or a cluster has tests of its own
+        # commands that need Spark or a cluster have tests of their own
         lambda match: match[0] if "bulk" in match[1] else f"```console\n{replayed(match[1], environment)}```",
         text,
     )
@@ -97,7 +97,7 @@ def test_the_reference_has_every_wire_form(module: str) -> None:
     assert [row for row in rows if row not in text] == []
 
 
-def test_every_example_that_is_named_is_there(environment: dict[str, str]) -> None:
+def test_every_example_decodes(environment: dict[str, str]) -> None:
     rows = re.findall(r"^\| `(wirelens decode [^`]+)` \|", README.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) >= 8
     for command in rows:

@@ -166,8 +166,8 @@ def imports_at_run_time(tree: ast.Module) -> Iterator[str]:
 
     def walk(node: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            for child in node.orelse:
-                yield from walk(child)
+            for statement in node.orelse:
+                yield from walk(statement)
             return
         yield node
         for child in ast.iter_child_nodes(node):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs `wirelens WORDS…` in this process; standard output is no terminal."""
+    """Runs `wirelens WORDS…` in this process; standard output is not a terminal."""
     for name in ("FORCE_COLOR", "NO_COLOR", "WIRELENS_DEBUG", "PAGER", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
 

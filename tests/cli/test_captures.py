@@ -1,4 +1,4 @@
-"""Captures through the commands."""
+"""Captures as input of the commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def records(text: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_records_say_where_they_come_from(run: Run, session: Path) -> None:
+def test_records_have_their_source(run: Run, session: Path) -> None:
     result = run("decode", "--format", "jsonl", str(session))
     assert result.exit_code == 0
     rows = records(result.stdout)
@@ -41,7 +41,7 @@ def test_records_say_where_they_come_from(run: Run, session: Path) -> None:
 
 
 @pytest.mark.parametrize("direction", [0, 1])
-def test_encode_gives_the_bytes_of_a_direction(
+def test_encode_writes_the_bytes_of_a_direction(
     run: Run, session: Path, direction: int, tmp_path: Path
 ) -> None:
     decoded = run("decode", "--format", "json", str(session)).stdout
@@ -52,7 +52,7 @@ def test_encode_gives_the_bytes_of_a_direction(
     assert target.read_bytes() == flow.directions[direction].data
 
 
-def test_a_packed_capture_and_one_from_standard_input(run: Run, session: Path, tmp_path: Path) -> None:
+def test_a_gzipped_capture_and_one_from_standard_input(run: Run, session: Path, tmp_path: Path) -> None:
     packed = tmp_path / "x.pcap.gz"
     packed.write_bytes(gzip.compress(session.read_bytes()))
     expected = run("decode", "--format", "summary", str(session)).stdout
@@ -69,7 +69,7 @@ def test_every_session(run: Run, shared: Path) -> None:
             assert "Traceback" not in result.output
 
 
-def test_a_cut_capture_gives_what_is_before_the_cut(run: Run, session: Path, tmp_path: Path) -> None:
+def test_messages_before_the_end_of_a_truncated_capture(run: Run, session: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(session.read_bytes()[:2000])
     result = run("decode", "--format", "summary", str(cut))
@@ -121,7 +121,7 @@ def test_detect(run: Run, session: Path) -> None:
     assert all(" > " in row["flow"] for row in found)
 
 
-def test_other_protocols_are_counted_and_no_error(run: Run, shared: Path) -> None:
+def test_other_protocols_are_counted_and_not_an_error(run: Run, shared: Path) -> None:
     folder = shared / "captures" / "quirks"
     manifest = json.loads((folder / "manifest.json").read_text())
     seen = 0
@@ -190,7 +190,7 @@ def test_packets_as_text(run: Run) -> None:
     assert (row["protocol"], row["directions"][0]["bytes"]) == ("dubbo", 17)
     assert "dubbo" in run("detect", stdin=TCPDUMP).stdout
     assert run("bytes", stdin=TCPDUMP).exit_code == 2
-    # without times there are no times
+    # packets without times give records without times
     bare = run(
         "decode",
         "--format",
@@ -202,7 +202,7 @@ def test_packets_as_text(run: Run) -> None:
         assert sorted(said["source"]) == ["flow", "packets", "pair"]
 
 
-def test_what_is_not_read_is_said(run: Run, shared: Path) -> None:
+def test_unread_packets_are_reported(run: Run, shared: Path) -> None:
     result = run("decode", str(shared / "captures" / "quirks" / "lt_user0_147.pcap"))
     assert result.exit_code == 0
     assert "not read: 4 packets of the link type 147" in result.stderr

@@ -1,4 +1,4 @@
-"""What commands do with their arguments: inputs, outputs, exit status, mistakes."""
+"""The commands: inputs, outputs, exit status, wrong arguments."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ def test_codes(run: Run) -> None:
         (["decode", "--hex", MESSAGE.hex()], 0),
         (["decode", "--as", "esnp-line", "--hex", DAMAGED.hex()], 1),
         (["decode", "--hex", PNG.hex()], 1),
-        (["decode", "--as", "esnp-line", "--hex", "1500000402 6b0599 00000000"], 1),  # an error inside
+        (
+            ["decode", "--as", "esnp-line", "--hex", "1500000402 6b0599 00000000"],
+            1,
+        ),  # an error inside a message
         (["decode", "no-such-file"], 2),
         (["decode", "--hex", MESSAGE.hex(), "no-such-file"], 2),
         (["decode", "--no-such-option"], 2),
@@ -109,7 +112,7 @@ def test_standard_input(run: Run) -> None:
             assert json.loads(result.stdout)["message"]["lines"][0]["flag"] == "REQUEST"
 
 
-def test_several_inputs_say_their_file(run: Run, tmp_path: Path) -> None:
+def test_records_of_several_inputs_have_their_file(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "payloads"
     (folder / "below").mkdir(parents=True)
     (folder / ".hidden").write_bytes(b"no")
@@ -125,14 +128,14 @@ def test_several_inputs_say_their_file(run: Run, tmp_path: Path) -> None:
     assert [line.split()[0] for line in summary.splitlines()] == files
 
 
-def test_what_cannot_be_read_does_not_stop_the_others(run: Run, message: Path) -> None:
+def test_an_unreadable_input_does_not_stop_the_others(run: Run, message: Path) -> None:
     result = run("decode", "--format", "summary", "no-such-file", str(message))
     assert result.exit_code == 2
     assert "no-such-file: No such file" in result.stderr
     assert "esnp-line" in result.stdout
 
 
-def test_result_and_talk_are_apart(run: Run, message: Path) -> None:
+def test_result_and_reports_are_separate(run: Run, message: Path) -> None:
     result = run("decode", "-v", "--format", "jsonl", str(message))
     assert json.loads(result.stdout)["protocol"] == "esnp-line"
     assert f"{message}: read as raw" in result.stderr
@@ -148,7 +151,7 @@ def test_forced_form(run: Run) -> None:
     assert "base64" in refused.stderr
 
 
-def test_output_file_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:
+def test_output_file_is_complete_or_absent(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "out.bin"
     assert run("encode", "--as", "esnp-line", "--json", '{"lines": []}', "-o", str(target)).exit_code == 0
     assert target.read_bytes() == b"\0\0\0\0"
@@ -162,7 +165,7 @@ def test_output_file_is_whole_or_not_there(run: Run, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["out.bin"]
 
 
-def test_output_of_what_did_not_decode_is_written(run: Run, tmp_path: Path) -> None:
+def test_output_is_written_if_something_did_not_decode(run: Run, tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
     result = run("decode", "--hex", PNG.hex(), "-o", str(target))
     assert result.exit_code == 1
@@ -177,7 +180,7 @@ def test_input_is_not_overwritten(run: Run, message: Path) -> None:
     assert message.read_bytes() == MESSAGE
 
 
-def test_output_in_no_folder(run: Run) -> None:
+def test_output_in_a_missing_folder(run: Run) -> None:
     result = run("decode", "--hex", MESSAGE.hex(), "-o", "/no/such/folder/x")
     assert result.exit_code == 2
     assert "no such folder" in result.stderr
@@ -189,7 +192,7 @@ def test_output_that_cannot_be_written_is_named(run: Run) -> None:
     assert result.stderr.startswith("Error: /proc/wirelens: ")
 
 
-def test_text_that_is_no_form_of_bytes_is_not_taken_in_silence(run: Run) -> None:
+def test_text_that_is_not_a_form_of_bytes_is_reported(run: Run) -> None:
     result = run("bytes", "--hex", "hello")
     assert result.exit_code == 0
     assert result.stdout == "hello"
@@ -205,7 +208,7 @@ def test_digits_given_with_hex_are_hex(run: Run) -> None:
 
 
 def test_the_detection_that_decoded_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wirelens.cli.input.CHUNK", 8)  # of the first chunk alone no protocol would be found
+    monkeypatch.setattr("wirelens.cli.input.CHUNK", 8)  # too few bytes in a chunk for detection
     order = b"POST /order HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
     result = run("decode", "-v", "--format", "summary", "--input", "raw", stdin=order)
     assert "POST /order" in result.stdout
@@ -213,7 +216,7 @@ def test_the_detection_that_decoded_is_reported(run: Run, monkeypatch: pytest.Mo
     assert "unknown" not in result.stderr
 
 
-def test_damaged_gzip_is_said(run: Run) -> None:
+def test_damaged_gzip_is_reported(run: Run) -> None:
     packed = gzip.compress(MESSAGE + os.urandom(4096))
     cut = run("decode", "--as", "esnp-line", "--format", "jsonl", stdin=packed[:2000])
     assert cut.exit_code == 1
@@ -223,7 +226,7 @@ def test_damaged_gzip_is_said(run: Run) -> None:
     assert broken.exit_code == 1
 
 
-def test_every_command_says_how_it_read_and_what_is_cut(run: Run, shared: Path) -> None:
+def test_every_command_reports_the_form_and_truncation(run: Run, shared: Path) -> None:
     capture = gzip.compress((shared / "captures" / "sessions" / "esnp_line_tcp.pcap").read_bytes())[:-9]
     message = gzip.compress(MESSAGE)[:-9]
     for command, packed, form in (
@@ -262,7 +265,7 @@ def test_a_wrong_gzip_checksum_loses_nothing(run: Run, shared: Path, tmp_path: P
     assert "the gzip data is cut off" in result.stderr
 
 
-def test_refused_paste_says_where(run: Run, tmp_path: Path) -> None:
+def test_an_error_in_pasted_text_has_its_place(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "cut.txt"
     path.write_text("ca fe ba be 00 11 22 33\n44 55 66 77 88 zz 99 aa\n")
     result = run("decode", str(path))
@@ -271,7 +274,7 @@ def test_refused_paste_says_where(run: Run, tmp_path: Path) -> None:
     assert result.stdout == ""
 
 
-def test_unexpected_error_is_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_is_reported_in_a_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_output: Output, _line: object) -> None:
         raise RuntimeError("something\nodd")
 
@@ -297,7 +300,7 @@ def test_color(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in run(*words, "--format", "json").stdout
 
 
-def test_records_of_several_directions_need_a_choice(run: Run) -> None:
+def test_records_of_several_directions_need_flow(run: Run) -> None:
     rows = [
         {"protocol": "esnp-line", "source": {"flow": flow}, "message": {"lines": lines}}
         for flow, lines in (("tcp a > b", []), ("tcp b > a", [{"type": "TRACE"}]), ("tcp a > b", []))
@@ -364,9 +367,9 @@ def test_interrupt_is_quiet() -> None:
         assert running.stderr is not None
         running.stdin.write(MESSAGE)
         running.stdin.flush()
-        assert running.stdout.readline()  # it reads, and waits for more
+        assert running.stdout.readline()  # it has read this and waits for more
         status = None
-        while status is None:  # a signal just before the process waits for input is seen only behind it
+        while status is None:  # a signal just before the process waits for input is handled only after it
             running.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 status = running.wait(5)
@@ -386,8 +389,8 @@ def test_an_ended_process_leaves_no_file(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_messages_come_when_they_are_complete() -> None:
-    """The first as soon as its evidence is enough without its being the end, and then each."""
+def test_messages_are_shown_as_soon_as_they_are_complete() -> None:
+    """The first as soon as there is enough evidence before the end of the input; then each at once."""
     request = bytes.fromhex("1e000001081700000628086563686f170000063c087465737411000008")
     request += (1795818524420933762).to_bytes(8, "big") + bytes(4)
     with process("decode", "--format", "summary", "-") as running:
@@ -421,7 +424,7 @@ def test_completion() -> None:
     assert complete("wirelens decode examples/") != ["decode"]
 
 
-def test_detect_says_why(run: Run) -> None:
+def test_detect_shows_the_reasons(run: Run) -> None:
     found = json.loads(run("detect", "--format", "json", "--hex", MESSAGE.hex()).stdout)
     best = found["candidates"][0]
     assert found["protocol"] == best["protocol"] == "esnp-line"
@@ -437,7 +440,7 @@ def test_detect_says_why(run: Run) -> None:
     assert len(everything.splitlines()) > len(text.splitlines())
 
 
-def test_detect_says_unknown_plainly(run: Run) -> None:
+def test_detect_of_an_unknown_protocol(run: Run) -> None:
     result = run("detect", "--hex", PNG.hex())
     assert result.exit_code == 1
     assert result.stdout.startswith("unknown  ")

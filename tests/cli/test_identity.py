@@ -1,4 +1,4 @@
-"""`encode` of `decode` gives the bytes back, whatever they are."""
+"""`encode` of the output of `decode` restores the bytes, whatever they are."""
 
 import gzip
 import random
@@ -36,7 +36,7 @@ def test_arbitrary_bytes(style: str, protocol: str | None, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(VECTORS.glob("*.jsonl*")), ids=lambda path: path.name)
-def test_vectors_and_their_damages(path: Path) -> None:
+def test_vectors_and_damaged_vectors(path: Path) -> None:
     content = path.read_bytes()
     rows = (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
     chance = random.Random(path.name)

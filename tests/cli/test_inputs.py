@@ -29,7 +29,7 @@ def opened(path: Path, form: str | None = None) -> tuple[str, bytes]:
 
 
 @given(st.text("0123456789abcdefABCDEF \n", max_size=80) | st.binary(max_size=40).map(bytes.hex))
-def test_the_quick_way_agrees_with_the_careful_one(text: str) -> None:
+def test_the_fast_path_agrees_with_the_full_parser(text: str) -> None:
     quick = plain_hex(text.encode())
     if quick is not None:
         found = pasted(text)
@@ -37,7 +37,7 @@ def test_the_quick_way_agrees_with_the_careful_one(text: str) -> None:
 
 
 @given(st.binary(min_size=8, max_size=200), st.integers(1, 40))
-def test_the_quick_way_takes_plain_hex(data: bytes, columns: int) -> None:
+def test_the_fast_path_accepts_plain_hex(data: bytes, columns: int) -> None:
     digits = data.hex()
     rows = [digits[at : at + columns * 2] for at in range(0, len(digits), columns * 2)]
     for text in (digits, digits.upper(), "\n".join(rows) + "\n"):
@@ -47,7 +47,7 @@ def test_the_quick_way_takes_plain_hex(data: bytes, columns: int) -> None:
         assert plain_hex(digits.encode()) == data
 
 
-def test_starts_of_all_containers() -> None:
+def test_magics_of_all_containers() -> None:
     assert {magic[:2] for magic, _ in MAGICS} | {PCAPNG[:2]} == set(STARTS)
     for magic in (PCAPNG, *[magic for magic, _ in MAGICS]):
         assert sniff(magic)
@@ -72,7 +72,7 @@ def test_forms(content: bytes, form: str, data: bytes, packed: bool, tmp_path: P
     assert opened(path) == (form, data)
 
 
-def test_large_binary_comes_in_chunks(tmp_path: Path) -> None:
+def test_a_large_binary_is_read_in_chunks(tmp_path: Path) -> None:
     data = random.Random(1).randbytes(3 * CHUNK + 5)
     for content in (data, gzip.compress(data), gzip.compress(data[:7]) + gzip.compress(data[7:]) + b"\0" * 9):
         path = tmp_path / "input"
@@ -89,14 +89,14 @@ def test_large_binary_comes_in_chunks(tmp_path: Path) -> None:
         assert not item.notes
 
 
-def test_text_becomes_raw_where_it_stops_being_text(tmp_path: Path) -> None:
+def test_input_that_stops_being_text_is_raw(tmp_path: Path) -> None:
     path = tmp_path / "input"
     content = b"GET / HTTP/1.1\r\n" * 20000 + b"\0\1\2" + b"x" * 100
     path.write_bytes(content)
     assert opened(path) == ("raw", content)
 
 
-def test_captures_are_told_by_their_start(shared: Path) -> None:
+def test_captures_are_recognised_by_their_start(shared: Path) -> None:
     for path in sorted((shared / "captures" / "sessions").glob("*.pcap")):
         form, data = opened(path)
         assert form == sniff(data[:40]) == "pcap"
@@ -136,7 +136,7 @@ def test_every_open_form_through_the_command_line(shared: Path) -> None:
 @pytest.mark.parametrize(
     "data", [b"\x1f\x8b\x08", b"\x1f\x8b\x08" + bytes(7), b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + b"\xff" * 900_000]
 )
-def test_what_only_starts_as_gzip_is_the_bytes(data: bytes, tmp_path: Path) -> None:
+def test_input_that_only_starts_like_gzip_is_raw(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(data)
     item = Input(str(path))
@@ -155,14 +155,14 @@ def test_missing_inputs_are_counted(capsys: pytest.CaptureFixture[str], tmp_path
     assert capsys.readouterr().err.count("No such file") == 2
 
 
-def test_empty_folder_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_an_empty_folder_is_reported(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     inputs = Inputs(InputOptions((str(tmp_path),), (), None))
     assert not list(inputs)
     assert inputs.failed == 1
     assert "no files" in capsys.readouterr().err
 
 
-def test_errors_of_pasted_text_are_those_of_the_reader() -> None:
+def test_errors_of_pasted_text_are_those_of_the_parser() -> None:
     text = "ca fe ba be 00 11 22 33\n44 55 66 77 88 zz 99 aa\n"
     with pytest.raises(PastedError) as expected:
         pasted(text)

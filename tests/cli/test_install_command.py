@@ -1,4 +1,4 @@
-"""The command that `bulk` and `doctor` give for what is missing, by how wirelens was installed."""
+"""The command that `bulk` and `doctor` show for missing packages, by the way wirelens was installed."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 class Recorded:
     """A distribution with this direct_url.json."""
 
-    version = "0"  # too old, whichever package it is
+    version = "0"  # too old for any package
     metadata: ClassVar = {"Version": version}
 
     def __init__(self, origin: object) -> None:
@@ -55,7 +55,7 @@ def installed_from(monkeypatch: pytest.MonkeyPatch, origin: object) -> None:
     ],
 )
 def test_each_way_of_installing(monkeypatch: pytest.MonkeyPatch, origin: object, command: str) -> None:
-    (Path(sys.executable).parent / "pip").stat()  # else there is nothing on PATH to be named
+    (Path(sys.executable).parent / "pip").stat()  # without it there would be no pip on PATH
     installed_from(monkeypatch, origin)
     assert install_command("spark", "java") == command
 

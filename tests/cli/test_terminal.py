@@ -1,4 +1,4 @@
-"""What a terminal gets: colour, its width, paging."""
+"""Output to a terminal: colour, width, pager."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ MESSAGE = '{"lines": [{"type": "DATA", "name": "text", "value": "' + LONG + '"}]
 
 
 def on_terminal(columns: int, rows: int, *words: str, **environment: str) -> str:
-    """What `wirelens WORDS…` writes to a terminal of that size."""
+    """The output of `wirelens WORDS…` on a terminal of that size."""
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     kept = {
@@ -81,7 +81,7 @@ def test_bytes_are_a_dump(path: Path) -> None:
     assert bare(on_terminal(80, 50, "bytes", str(path))).startswith("00000000  15 00 ")
 
 
-def test_only_what_does_not_fit_is_paged(path: Path, tmp_path: Path) -> None:
+def test_only_long_output_is_paged(path: Path, tmp_path: Path) -> None:
     pager = tmp_path / "pager"
     pager.write_text("#!/bin/sh\necho paged\ncat\n")
     pager.chmod(0o755)
@@ -92,7 +92,7 @@ def test_only_what_does_not_fit_is_paged(path: Path, tmp_path: Path) -> None:
     assert not on_terminal(80, 4, "decode", "--no-pager", str(path), PAGER=str(pager)).startswith("paged")
 
 
-def test_pager_that_quits_is_no_error(path: Path, tmp_path: Path) -> None:
+def test_a_pager_that_quits_is_not_an_error(path: Path, tmp_path: Path) -> None:
     pager = tmp_path / "pager"
     pager.write_text("#!/bin/sh\nhead -n 1\n")
     pager.chmod(0o755)

@@ -1,8 +1,8 @@
-"""Commands and the output that they give, as files in transcripts/.
+"""Commands and their output, as files in transcripts/.
 
-A line `$ wirelens …` is run from the top folder, with ` | wirelens …` behind it on its output; the lines
-below it are what it must print, standard error included, and `[exit STATUS]` where it is not 0. Run with
-UPDATE_TRANSCRIPTS=1 to write what is printed now, and read the difference.
+A line `$ wirelens …` is run from the top folder, piped into any ` | wirelens …` that follows; the lines below
+it are the expected output, including standard error, and `[exit STATUS]` if it is not 0. Run with
+UPDATE_TRANSCRIPTS=1 to write the current output, and check the difference.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def test_transcript(path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def replay(line: str, run: Run) -> str:
-    """What a command line prints, below the line itself."""
+    """A command line followed by its output."""
     stdin = b""
-    said = status = ""
+    output = status = ""
     for command in line.removeprefix("$ ").split(" | "):
         words = shlex.split(command)
         assert words[0] == "wirelens"
         result = run(*words[1:], stdin=stdin)
         stdin = result.stdout_bytes
-        said, status = result.output, f"[exit {result.exit_code}]\n" if result.exit_code else ""
-    return f"{line}\n{said}{status}"
+        output, status = result.output, f"[exit {result.exit_code}]\n" if result.exit_code else ""
+    return f"{line}\n{output}{status}"
 
 
 def test_there_are_transcripts() -> None:

@@ -1,4 +1,4 @@
-"""Properties of the drawings: nothing is lost, nothing escapes, no nesting is too deep."""
+"""Properties of the views: nothing is lost, control characters are escaped, no nesting is too deep."""
 
 import gzip
 import json
@@ -28,7 +28,7 @@ ROW = re.compile(r"^(\+?[0-9a-f]{3,})  ([0-9a-f ]+?) +\|(.*)\|")
 
 
 def vectors(limit: int) -> list[tuple[str, bytes]]:
-    """Protocol and bytes of some vectors of every file."""
+    """Protocol and bytes of at most `limit` vectors of every file."""
     found = []
     for path in sorted(VECTORS.glob("*.jsonl*")):
         content = path.read_bytes()
@@ -42,7 +42,7 @@ def vectors(limit: int) -> list[tuple[str, bytes]]:
 
 
 def esnp(value: bytes, name: bytes = b"k") -> bytes:
-    """An ESNP message with one DATA line that holds a Var."""
+    """An ESNP message with one DATA line that has a Var."""
     body = bytes([len(name) * 2]) + name + value
     return b"\x15" + len(body).to_bytes(3, "big") + body + b"\0\0\0\0"
 
@@ -53,7 +53,7 @@ def nested(depth: int) -> bytes:
 
 
 @pytest.mark.parametrize("width", [None, 40, 200])
-def test_every_byte_stands_in_the_hex_view_once(width: int | None) -> None:
+def test_every_byte_is_in_the_hex_view_once(width: int | None) -> None:
     for protocol, data in vectors(25):
         for record in codecs.decode(data, protocol):
             if width is not None and record.length > 40:
@@ -71,7 +71,7 @@ def test_every_byte_stands_in_the_hex_view_once(width: int | None) -> None:
             assert place == record.offset + record.length
 
 
-def test_drawings_hold_in_every_width() -> None:
+def test_views_fit_every_width() -> None:
     painter = Painter()
     for protocol, data in vectors(15):
         for record in codecs.decode(data, protocol):
@@ -90,7 +90,7 @@ def test_drawings_hold_in_every_width() -> None:
 
 
 @pytest.mark.parametrize("depth", [10, 1000, 20000])
-def test_nesting_is_no_limit(depth: int) -> None:
+def test_deep_nesting(depth: int) -> None:
     (record,) = codecs.decode(nested(depth), "esnp-line")
     assert not record.damaged
     lines = [plain(line) for line in tree(record, Layout(None))]
@@ -132,7 +132,7 @@ def test_escapes_are_shown() -> None:
 
 
 @given(st.text(max_size=80), st.integers(4, 60))
-def test_cut_text_takes_no_more_than_its_room(text: str, room: int) -> None:
+def test_cut_text_fits_its_room(text: str, room: int) -> None:
     layout = Layout(80, cells)
     short = layout.cut(text, room)
     assert text.startswith(short)
@@ -142,7 +142,7 @@ def test_cut_text_takes_no_more_than_its_room(text: str, room: int) -> None:
 
 
 @given(st.text(min_size=1, max_size=400), st.integers(30, 100))
-def test_shortened_text_says_its_length(text: str, room: int) -> None:
+def test_shortened_text_states_its_length(text: str, room: int) -> None:
     line = lay.text_segments(text, room, Layout(100, cells))
     shown = plain(line)
     if "…" in shown and "…" not in text:
@@ -173,7 +173,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_indented_json_means_the_same(value: object) -> None:
+def test_indented_json_has_the_same_value(value: object) -> None:
     text = "".join(indented(json.dumps(value, ensure_ascii=False)))
     assert json.loads(text) == value
     for line in text.split("\n"):
@@ -183,7 +183,7 @@ def test_indented_json_means_the_same(value: object) -> None:
         assert "\n" not in text
 
 
-def test_json_array_of_nothing() -> None:
+def test_an_empty_json_array() -> None:
     assert "".join(json_array([])) == "[]\n"
 
 
@@ -213,7 +213,7 @@ def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-def test_hdf_is_drawn_as_a_tree() -> None:
+def test_hdf_as_a_tree() -> None:
     text = "Output {\n errmsg = bad\n}\nlong = " + "x" * 200 + "\nl : Output\na [b=1] = c\n"
     root = {"type": "STRING", "name": "root", "value": text}
     message = {"reply": {"id": 1, "code": 1000, "variables": [root]}}
@@ -240,6 +240,6 @@ def test_hdf_is_drawn_as_a_tree() -> None:
         ("0d7f800000", "Infinity Float32"),
     ],
 )
-def test_numbers_that_are_not_finite_are_named_as_in_the_notation(value: str, shown: str) -> None:
+def test_numbers_that_are_not_finite_are_shown_as_in_the_notation(value: str, shown: str) -> None:
     (record,) = codecs.decode(esnp(bytes.fromhex(value)), "esnp-line")
     assert any(plain(line).endswith(f"value: {shown}") for line in tree(record, Layout(None)))

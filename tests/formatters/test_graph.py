@@ -1,4 +1,4 @@
-"""Drawings: what is a box, a row, an arrow; limits; and text that would like to break out of its quotes."""
+"""Graphs: boxes, rows and arrows; limits; and hostile text."""
 
 import json
 import os
@@ -31,13 +31,13 @@ from wirelens.formatters import graph
 class Stub(Codec):
     """A protocol of hand-made trees."""
 
-    said = "a stub"
+    text = "a stub"
 
     def annotate(self, node: Node) -> str:
         return annotate(node)
 
     def summary(self, root: Node) -> str:
-        return self.said
+        return self.text
 
 
 STUB = Stub("hessian2")
@@ -51,7 +51,7 @@ def of_tape(tape: Tape, codec: Codec = STUB) -> Record:
     return Record(codec, 0, len(tape.buffers[0].data), tape)
 
 
-# --- readers of what is written -----------------------------------------------------------------
+# --- reading graphs back -----------------------------------------------------------------
 
 LABEL = r'"(?:[^"\\]|\\.)*"'
 DOT_LINES = [
@@ -73,7 +73,7 @@ MERMAID_LINES = [
 
 
 class Read:
-    """A drawing read back: boxes by name with their cells, and arrows (start, end, label, style)."""
+    """A graph read back: the cells of each box by its identifier, and arrows (start, end, label, style)."""
 
     def __init__(self) -> None:
         self.boxes: dict[str, list[str]] = {}
@@ -99,12 +99,12 @@ def read_dot(lines: Iterable[str]) -> Read:
         return ""
 
     for line in TABLE.sub(table, re.sub(r"\n(?=      |    </TABLE)", " ", document)).split("\n"):
-        found = [match for pattern in DOT_LINES if (match := re.fullmatch(pattern, line))]
-        assert found or not line, line
-        if found and "start" in found[0].groupdict():
-            match = found[0]
+        matches = [match for pattern in DOT_LINES if (match := re.fullmatch(pattern, line))]
+        assert matches or not line, line
+        if matches and "start" in matches[0].groupdict():
+            match = matches[0]
             read.arrows.append((match["start"], match["end"], unquoted(match["label"]), match["style"]))
-        elif found:
+        elif matches:
             read.rest.append(line)
     read.arrows.reverse()
     return read
@@ -117,9 +117,9 @@ def plain(label: str) -> str:
 def read_mermaid(lines: Iterable[str]) -> Read:
     read = Read()
     for line in "".join(lines).splitlines():
-        found = [match for pattern in MERMAID_LINES if (match := re.fullmatch(pattern, line))]
-        assert found, line
-        groups = found[0].groupdict()
+        matches = [match for pattern in MERMAID_LINES if (match := re.fullmatch(pattern, line))]
+        assert matches, line
+        groups = matches[0].groupdict()
         if "box" in groups:
             read.boxes[groups["box"]] = [plain(part) for part in groups["text"].split("<br/>")]
         elif "start" in groups:
@@ -129,7 +129,7 @@ def read_mermaid(lines: Iterable[str]) -> Read:
     return read
 
 
-# --- what is drawn ------------------------------------------------------------------------------
+# --- boxes, rows and arrows ------------------------------------------------------------------------------
 
 
 def order() -> Record:
@@ -175,7 +175,7 @@ def test_an_order() -> None:
     assert [bool(style) for _, _, _, style in drawn.arrows] == [False] * 5 + [True] * 4
 
 
-def test_both_forms_say_the_same() -> None:
+def test_both_formats_agree() -> None:
     first, second = read_dot(graph.dot([order()])), read_mermaid(graph.mermaid([order()]))
     assert [(start, end, label) for start, end, label, _ in first.arrows] == [
         (start, end, label) for start, end, label, _ in second.arrows
@@ -240,13 +240,13 @@ def test_a_shared_list_of_scalars_is_a_box() -> None:
     assert drawn.named()[1:] == [("list", "0", "list #1"), ("list", "1", "list #1")]
 
 
-def test_what_several_dangling_references_name_is_one_box() -> None:
+def test_dangling_references_of_one_number_share_a_box() -> None:
     drawn = read_dot(graph.dot([record(items(ref(9), ref(9), ref(8)))]))
     assert [end for _, _, end in drawn.named()][1:] == [f"→ #{n}no object has this number" for n in (9, 9, 8)]
     assert len(drawn.boxes) == 4
 
 
-def test_an_error_a_note_and_what_did_not_decode() -> None:
+def test_errors_notes_and_undecoded_bytes() -> None:
     tape = trees.build([whole(1)])
     for number in range(5):
         tape.note("dangling-ref", number, "nothing there", tape.buffers[0])
@@ -363,8 +363,8 @@ HOSTILE = [
 
 
 def hostile(content: str) -> list[Record]:
-    class Said(Stub):
-        said = content
+    class Hostile(Stub):
+        text = content
 
     members: dict[str, Tree] = {
         "inner": bean("a.B", x=items(items(), of=content)),
@@ -378,7 +378,7 @@ def hostile(content: str) -> list[Record]:
     tape = trees.build([tree, ref(0), ref(77)])
     tape.note("dangling-ref", 1, content, tape.buffers[0])
     return [
-        of_tape(tape, Said("hessian2")),
+        of_tape(tape, Hostile("hessian2")),
         Record(None, 1, 2, None, codecs.DecodeError("x", 1, content), b""),
     ]
 
@@ -402,10 +402,10 @@ def test_no_text_breaks_the_quotes(content: str) -> None:
         (graph.dot(hostile(content)), read_dot),
         (graph.mermaid(hostile(content)), read_mermaid),
     ):
-        found = list(lines)
-        "".join(found).encode()
-        assert all(line.index("\n") == len(line) - 1 for line in found)
-        assert len(read(found).boxes) > 4
+        written = list(lines)
+        "".join(written).encode()
+        assert all(line.index("\n") == len(line) - 1 for line in written)
+        assert len(read(written).boxes) > 4
 
 
 @given(anything)
@@ -427,9 +427,9 @@ leaves = st.one_of(
 def nested(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
     content = st.lists(inner, max_size=4)
     return st.one_of(
-        content.map(lambda found: items(*found)),
-        st.lists(st.tuples(inner, inner), max_size=3).map(lambda found: entries(*found)),
-        content.map(lambda found: bean("a.B", **{f"f{n}": one for n, one in enumerate(found)})),
+        content.map(lambda values: items(*values)),
+        st.lists(st.tuples(inner, inner), max_size=3).map(lambda values: entries(*values)),
+        content.map(lambda values: bean("a.B", **{f"f{n}": value for n, value in enumerate(values)})),
     )
 
 
@@ -439,7 +439,7 @@ def test_every_graph_draws(values: list[Tree]) -> None:
     drawn = read_dot(graph.dot([one]))
     assert all(start in drawn.boxes and end in drawn.boxes for start, end, _, _ in drawn.arrows)
     holders = [end for _, end, _, style in drawn.arrows if not style]
-    assert len(holders) == len(set(holders)), "each box hangs on one other"
+    assert len(holders) == len(set(holders)), "each box is contained in one other"
     assert set(drawn.boxes) == set(read_mermaid(graph.mermaid([one])).boxes)
 
 
@@ -456,7 +456,7 @@ def test_every_vector_of_esnp_draws(shared: Path) -> None:
     assert count > 50
 
 
-def test_parts_of_a_layout_hang_on_what_holds_them() -> None:
+def test_items_of_a_layout_are_attached_to_its_box() -> None:
     message: codecs.Json = {"lines": [{"type": "ADDRESS", "address": "HOST", "value": "h"}, {"type": "END"}]}
     drawn = read_dot(graph.dot(codecs.decode(codecs.encode([message], "esnp-line"), "esnp-line")))
     assert drawn.named() == [
@@ -492,7 +492,7 @@ def test_the_command_line(name: str, form: str, read: Callable[[Iterable[str]], 
 
 
 def run(*arguments: str, content: bytes) -> bytes:
-    """What `wirelens` writes, given this input."""
+    """The output of `wirelens` for this input."""
     script = "from wirelens.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
@@ -505,7 +505,7 @@ def run(*arguments: str, content: bytes) -> bytes:
     return done.stdout
 
 
-# --- the programs that read the text ------------------------------------------------------------
+# --- the programs that read graphs ------------------------------------------------------------
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
