@@ -67,7 +67,7 @@ class Codec:
     carries: tuple[str, ...] = ()  # protocols that its bodies contain; it is probed before them
     answers: tuple[str, ...] = ()  # other protocols that the opposite direction of a stream may use
     tunnelled: bool = False  # whether other protocols often contain it: found mid-stream, it proves nothing
-    says_kind: bool = False  # whether its summaries name the kind of message in words of their own
+    summary_has_kind: bool = False  # whether its summaries already state the kind of message
     codes: dict[str, Code] = {}  # noqa: RUF012  # codes of its notes and errors that codes.py does not have
 
     def __init__(self, name: str) -> None:

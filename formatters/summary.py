@@ -32,7 +32,8 @@ def summary(record: Record, layout: Layout) -> Line:
         if record.damaged and record.tape is not None:
             tail.append((lay.ERROR, f"  {count(len(record.tape.faults), 'error')} inside"))
         kind = record.kind
-        if kind.lower() not in text.lower() and not (record.codec is not None and record.codec.says_kind):
+        codec = record.codec
+        if kind.lower() not in text.lower() and (codec is None or not codec.summary_has_kind):
             text = f"{kind} {text}"
     if record.notes:
         tail.append((lay.NOTE, "  " + ", ".join(dict.fromkeys(note.code for note in record.notes))))

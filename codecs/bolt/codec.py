@@ -20,7 +20,7 @@ class Bolt(Codec):
     """Bolt, as SOFABolt and SOFA RPC implement it."""
 
     carries = payload.PROTOCOLS
-    says_kind = True
+    summary_has_kind = True
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""

@@ -20,7 +20,7 @@ class Dubbo(Codec):
     """Dubbo's own protocol, as servers of Apache Dubbo and dubbox implement it."""
 
     carries = payload.PROTOCOLS
-    says_kind = True
+    summary_has_kind = True
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""

@@ -21,7 +21,7 @@ class Http(Codec):
 
     carries = payload.PROTOCOLS
     tunnelled = True
-    says_kind = True
+    summary_has_kind = True
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""
