@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from wirelens.cli.input import Input
-    from wirelens.cli.input_options import InputOptions, OutputOptions
+    from wirelens.cli.input_options import FlowChoice, InputOptions, OutputOptions
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
     from wirelens.cli.packets import Capture
@@ -59,7 +59,7 @@ def command(
     ctx: click.Context,
     input_options: InputOptions,
     protocol: str | None,
-    flow: int | None,
+    flow: FlowChoice | None,
     port: int | None,
     where: tuple[str, ...],
     style: str,

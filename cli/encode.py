@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -57,7 +57,7 @@ def command(
     from wirelens.codecs import EncodeError, encode
 
     inputs = Inputs(InputOptions(paths, texts, RAW), output_options.verbose, "--json")
-    directions: dict[str, list[bytes]] = {}
+    directions: dict[Direction, list[bytes]] = {}
     with Output(output_options, inputs.paths) as output:
         for item in inputs:
             place = ""
@@ -129,39 +129,81 @@ def lines(text: str, name: str) -> Iterator[tuple[str, Json]]:
             yield f"{name}: line {number}: ", value
 
 
-def direction(value: Json) -> str:
-    """The flow of a record's `source`, in its direction; empty for records that are not from a capture."""
+class Direction(NamedTuple):
+    """One direction of a flow of a capture.
+
+    `flow`: transport and endpoints as text, sender first, "" for records that are not from a capture.
+    `number`: the flow's as `flows` shows it, 0 if unknown, with `c` for messages of its client, `s` for
+    those of its server. `file` tells flows without a number apart.
+    """
+
+    file: str
+    flow: str
+    number: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.file}: {self.flow}" if self.file else self.flow
+
+
+def direction(value: Json) -> Direction:
+    """The direction that a record's `source` names."""
     source = value.get("source") if isinstance(value, dict) else None
     flow = source.get("flow") if isinstance(source, dict) else None
     if not isinstance(source, dict) or not isinstance(flow, str):
-        return ""
+        return Direction("", "", "")
+    number = source.get("flow_number")
+    if isinstance(number, int) and number > 0:  # several files may hold one flow
+        sender = source.get("sender")
+        client = sender == "client" if isinstance(sender, str) else higher_port_first(flow)
+        return Direction("", flow, f"{int(number)}{'c' if client else 's'}")
     file = source.get("file")
-    return f"{file}: {flow}" if isinstance(file, str) else flow
+    return Direction(file if isinstance(file, str) else "", flow, "")
 
 
-def chosen(directions: dict[str, list[bytes]], flow: str | None) -> Sequence[bytes]:
-    """The bytes of the direction that --flow selects, by name or number; of the only one without --flow."""
-    names = list(directions)
-    if flow is not None:
-        if flow.isdecimal() and 1 <= int(flow) <= len(names):
-            return directions[names[int(flow) - 1]]
-        matching = [name for name in names if flow in (name, name.rpartition(": ")[2])]
-        if len(matching) == 1:
-            return directions[matching[0]]
-        problem = f"{flow!r} is in several files" if matching else f"there is no {flow!r}"
-        raise RefusedError(f"--flow: {problem}{listed(directions)}")
-    if len(names) > 1:
-        raise RefusedError(
-            f"the records are of several directions; choose one with --flow{listed(directions)}"
-        )
-    return directions[names[0]] if names else []
+def higher_port_first(flow: str) -> bool:
+    """Whether the sender, which comes first in a flow's text, has the higher port."""
+    sender, _, receiver = flow.partition(" > ")
+    ports = [end.rpartition(":")[2] for end in (sender, receiver)]
+    return all(port.isdecimal() for port in ports) and int(ports[0]) > int(ports[1])
 
 
-def listed(directions: dict[str, list[bytes]]) -> str:
+def numbered(directions: dict[Direction, list[bytes]]) -> list[tuple[str, Direction]]:
+    """The directions with the numbers that --flow takes; those of flows without a number are counted."""
+    return [(direction.number or str(place), direction) for place, direction in enumerate(directions, 1)]
+
+
+def chosen(directions: dict[Direction, list[bytes]], flow: str | None) -> Sequence[bytes]:
+    """The bytes of the direction that --flow selects, by number or text; of the only one without --flow."""
+    if flow is None:
+        if len(directions) > 1:
+            raise RefusedError(
+                f"the records are of several directions; choose one with --flow{listed(directions)}"
+            )
+        return next(iter(directions.values()), [])
+    matching = [
+        direction
+        for number, direction in numbered(directions)
+        if flow in (number, number.rstrip("cs"), direction.name, direction.flow)
+    ]
+    if len(matching) == 1:
+        return directions[matching[0]]
+    problem = f"there is no {flow!r}"
+    if matching:
+        problem = f"{flow!r} is in several files"
+        if flow.isdecimal():
+            problem = f"flow {flow} has two directions, {flow}c and {flow}s"
+        elif matching[0].number:
+            problem = f"{flow!r} are several flows"
+    raise RefusedError(f"--flow: {problem}{listed(directions)}")
+
+
+def listed(directions: dict[Direction, list[bytes]]) -> str:
     """The directions as numbered lines."""
     rows = [
-        f"\n  {number:>3}  {name or 'not from a capture'}  "
-        f"{count(len(parts), 'message')}, {count(sum(map(len, parts)), 'byte')}"
-        for number, (name, parts) in enumerate(directions.items(), 1)
+        f"\n  {number:>3}  {direction.name or 'not from a capture'}  "
+        f"{count(len(directions[direction]), 'message')}, "
+        f"{count(sum(map(len, directions[direction])), 'byte')}"
+        for number, direction in numbered(directions)
     ]
     return "".join(rows)

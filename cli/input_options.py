@@ -21,3 +21,10 @@ class OutputOptions(NamedTuple):
     width: int | None
     pager: bool
     verbose: bool
+
+
+class FlowChoice(NamedTuple):
+    """A selected flow: its number; 0 for what the client sends, 1 for the server, None for both."""
+
+    number: int
+    direction: int | None

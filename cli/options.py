@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
-from wirelens.cli.input_options import InputOptions, OutputOptions
+from wirelens.cli.input_options import FlowChoice, InputOptions, OutputOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,22 @@ def _forms() -> dict[str, str]:
     return {CAPTURE: "pcap, pcapng, snoop", **FORMS}
 
 
+class FlowNumber(Parameter):
+    """A flow's number, with `c` or `s` for one direction of it."""
+
+    name = "flow"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, FlowChoice):
+            return value
+        number = value.rstrip("cs")
+        if not number.isdecimal() or not int(number) or len(value) - len(number) > 1:
+            self.fail(f"{value!r} is not a number of a flow, as in 1, 1c or 1s", param, ctx)
+        return FlowChoice(int(number), "cs".index(value[-1]) if len(value) > len(number) else None)
+
+
 PROTOCOL: Final = Words("protocol", _protocols)
+FLOW: Final = FlowNumber()
 FORM: Final = Words("form", _forms)
 PATH: Final = click.Path(allow_dash=True)
 
@@ -130,7 +145,8 @@ def record_flow(function: Command) -> Command:
     decorate = click.option(
         "--flow",
         metavar="FLOW",
-        help="Of a capture's records those of this flow: its text, or the number that is listed.",
+        help="Only records of this direction of a capture's flow: 1c from the client, 1s from the server, "
+        "or its text.",
     )
     return decorate(function)
 
@@ -146,9 +162,9 @@ def selection(function: Command) -> Command:
         ),
         click.option(
             "--flow",
-            type=click.IntRange(1),
+            type=FLOW,
             metavar="N",
-            help="Only this flow of a capture, as `flows` numbers them.",
+            help="Only this flow, as `flows` numbers them; 1c: what its client sends, 1s: its server.",
         ),
     ):
         function = decorate(function)

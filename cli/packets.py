@@ -66,6 +66,9 @@ class Capture:
         yield self._known(self.conversations.close())
 
     def _known(self, messages: list[Message]) -> list[Record]:
+        selection = self.selection
+        if selection is not None:
+            messages = [message for message in messages if selection.takes_direction(message.direction)]
         records = known(messages)
         self.messages += len(records)
         return records

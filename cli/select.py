@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Final
 
+    from wirelens.cli.input_options import FlowChoice
     from wirelens.codecs import Record
     from wirelens.codecs.captures import Flow
 
@@ -58,7 +59,7 @@ class Condition:
 class Selection:
     """The options --flow, --port and --where; without any of them, everything is selected."""
 
-    def __init__(self, flow: int | None, port: int | None, where: Sequence[str]) -> None:
+    def __init__(self, flow: FlowChoice | None, port: int | None, where: Sequence[str]) -> None:
         self.flow = flow
         self.port = port
         self.conditions = [Condition(text) for text in where]
@@ -70,9 +71,13 @@ class Selection:
 
     def takes(self, flow: Flow) -> bool:
         """Whether a flow is selected."""
-        if self.flow is not None and flow.number != self.flow:
+        if self.flow is not None and flow.number != self.flow.number:
             return False
         return self.port is None or self.port in flow.ports
+
+    def takes_direction(self, direction: int) -> bool:
+        """Whether the messages of a direction of the selected flows are wanted."""
+        return self.flow is None or self.flow.direction in (None, direction)
 
     def of(self, records: list[Record]) -> list[Record]:
         """The records that match every --where."""

@@ -526,7 +526,10 @@ class Conversations:
             flow = side.flow
             there = flow.endpoint(1 - side.direction)
             text = f"{flow.transport} {flow.endpoint(side.direction)} > {there}"
-            side.place = Place(self.file, text, flow.number)
+            ends = ("client", "server")
+            usual = flow.ports[side.direction] > flow.ports[1 - side.direction]
+            sender = "" if usual == (side.direction == 0) else ends[side.direction]
+            side.place = Place(self.file, text, flow.number, sender)
         return side.place
 
     def _requested(self, side: _Side, key: str, time_us: i64) -> i64:

@@ -47,9 +47,39 @@ def test_encode_writes_the_bytes_of_a_direction(
     decoded = run("decode", "--format", "json", str(session)).stdout
     assert run("encode", stdin=decoded).exit_code == 2
     target = tmp_path / "out"
-    assert run("encode", "--flow", str(direction + 1), "-o", str(target), stdin=decoded).exit_code == 0
+    assert run("encode", "--flow", f"1{'cs'[direction]}", "-o", str(target), stdin=decoded).exit_code == 0
     (flow,) = captures.flows([session.read_bytes()])
     assert target.read_bytes() == flow.directions[direction].data
+
+
+def test_flows_have_the_same_number_everywhere(run: Run, shared: Path, tmp_path: Path) -> None:
+    path = str(shared / "captures" / "sessions" / "magline_old_tcp.pcap")
+    decoded = run("decode", "--format", "jsonl", path).stdout
+    target = tmp_path / "out"
+    for row in json.loads(run("flows", "--format", "json", path).stdout):
+        for side, letter in zip(row["directions"], "cs", strict=True):
+            name = f"{row['flow']}{letter}"
+            part = run("decode", "--format", "jsonl", "--flow", name, path).stdout
+            for record in records(part):
+                source = record["source"]
+                assert isinstance(source, dict)
+                assert source["flow_number"] == row["flow"]
+                assert str(source["flow"]).startswith(f"tcp {side['from']} > ")
+            assert len(records(part)) == side["messages"]
+            assert run("encode", "--flow", name, "-o", str(target), stdin=decoded).exit_code == 0
+            whole = target.read_bytes()
+            assert len(whole) == side["bytes"]
+            # the same name selects it where only that direction is left
+            for again in (name, str(row["flow"])):
+                assert run("encode", "--flow", again, "-o", str(target), stdin=part).exit_code == 0
+                assert target.read_bytes() == whole
+    refused = run("encode", "--flow", "1", stdin=decoded)
+    assert refused.exit_code == 2
+    assert "1c" in refused.stderr
+    assert "1s" in refused.stderr
+    assert run("encode", "--flow", "3c", stdin=decoded).exit_code == 2
+    for wrong in ("0", "x", "1x", "1cs", "c"):
+        assert run("decode", "--flow", wrong, path).exit_code == 2
 
 
 def test_a_gzipped_capture_and_one_from_standard_input(run: Run, session: Path, tmp_path: Path) -> None:
@@ -199,7 +229,7 @@ def test_packets_as_text(run: Run) -> None:
     )
     for said in records(bare.stdout):
         assert isinstance(said["source"], dict)
-        assert sorted(said["source"]) == ["flow", "packets", "pair"]
+        assert sorted(said["source"]) == ["flow", "flow_number", "packets", "pair"]
 
 
 def test_unread_packets_are_reported(run: Run, shared: Path) -> None:

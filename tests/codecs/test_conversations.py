@@ -66,6 +66,7 @@ def test_requests_and_replies_are_paired_by_their_ids() -> None:
     source = late.record.source
     assert source == {
         "flow": "tcp 10.0.0.2:1080 > 10.0.0.1:40000",
+        "flow_number": 1,
         "time": "2001-09-09T01:46:40.002000Z",
         "packets": [2],
         "pair": second.pair,

@@ -307,6 +307,8 @@ def test_an_origin_is_written_as_dumps_has_it(
     if file:
         said["file"] = file
     said["flow"] = flow
+    if number:
+        said["flow_number"] = number
     if time > 0 and time_text(time):
         said["time"] = time_text(time)
     said["packets"] = [*packets]
