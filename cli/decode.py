@@ -98,7 +98,7 @@ class Run:
         self.selection = selection
         self.verbose = verbose
         self.undecoded = False
-        inputs.before_talk = output.flush
+        inputs.before_report = output.flush
 
     def batches(self) -> Iterator[list[Record]]:
         """The records of all inputs in batches, each record as soon as it is complete."""

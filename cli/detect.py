@@ -29,15 +29,19 @@ Examples:
   wirelens detect --format json dumps/
 
 \b
-Evidence is counted in bits of constraint that the bytes satisfy: a magic of one byte counts 8, a length
-that lands on a valid next header counts its bits. Exit status: 0 named, 1 unknown, 2 no such input."""
+Evidence is counted in bits of the constraints that the bytes satisfy: a magic of one byte counts 8, a length
+that leads to a valid next header counts its bits. Exit status: 0: named; 1: unknown; 2: an input is wrong."""
 
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @options.inputs
 @click.option("--all", "everything", is_flag=True, help="Show every candidate, however weak.")
 @click.option(
-    "--format", "style", type=click.Choice(["text", "json"]), default="text", help="text by default."
+    "--format",
+    "style",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="Output format; text by default.",
 )
 @options.output
 @click.pass_context
@@ -48,14 +52,14 @@ def command(
     style: str,
     output_options: OutputOptions,
 ) -> None:
-    """Name the protocol that INPUT speaks, and say why: candidates with their evidence in bits."""
+    """Name the protocol of INPUT and the reasons: candidates with their evidence in bits."""
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
     inputs = Inputs(input_options, output_options.verbose)
     run = Run(inputs)
     with Output(output_options, inputs.paths) as output:
-        inputs.before_talk = output.flush
+        inputs.before_report = output.flush
         if style == "json":
             for text in run.as_json(everything):
                 output.text(text)
@@ -88,7 +92,7 @@ class Run:
                 self.inputs.fail(str(error))
 
     def report(self, output: Output, everything: bool) -> None:
-        """For people: each under its name, if there are several."""
+        """As text, each under its name if there are several."""
         first = True
         for item, flow, detection, size in self.results():
             if not first:

@@ -26,10 +26,10 @@ EPILOG: Final = """\b
 Examples:
   wirelens flows app.pcap
   wirelens flows --port 20880 --format json app.pcapng.gz
-  wirelens decode --flow 3 app.pcap              the messages of one of them
+  wirelens decode --flow 3 app.pcap              the messages of a flow
 
 \b
-In a pair of numbers the first is the client's: the side that sent the SYN, or the first packet.
+The first of two numbers is that of the client: the side that sent the SYN, or else the first packet.
 Flows of unknown protocols are listed with --all."""
 
 
@@ -44,7 +44,11 @@ CELL_END: Final = "\0"
 @options.selection
 @click.option("--all", "everything", is_flag=True, help="List flows of other protocols too.")
 @click.option(
-    "--format", "style", type=click.Choice(["text", "json"]), default="text", help="text by default."
+    "--format",
+    "style",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="Output format; text by default.",
 )
 @options.output
 @click.pass_context
@@ -67,7 +71,7 @@ def command(
     selection = Selection(flow, port, ())
     run = Run(inputs, protocol, selection, everything)
     with Output(output_options, inputs.paths) as output:
-        inputs.before_talk = output.flush
+        inputs.before_report = output.flush
         if style == "json":
             from wirelens.formatters.json import array
 

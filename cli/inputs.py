@@ -1,4 +1,4 @@
-"""What INPUT means: files, folders of files, `-`, text of --hex; each of them is an Input."""
+"""The inputs of a command: files, folders of files, `-`, texts of --hex; each is an Input."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Inputs:
     """The inputs of a command, opened one after the other.
 
-    Those that cannot be read are reported on standard error and counted in `failed`; the others go on. Damage
-    to their packing is reported when the next one is asked for, and counted in `damaged`. With `verbose` the
-    form of each is reported. `before_talk` is called before anything is reported on an input that was read.
+    Inputs that cannot be read are reported on standard error and counted in `failed`. Damaged gzip is
+    reported when the next input is requested and counted in `damaged`. With `verbose` the form of each input
+    is reported. `before_report` is called before such a report on an input that was read.
     """
 
     def __init__(
@@ -36,8 +36,8 @@ class Inputs:
         self.verbose = verbose
         self.called = called  # the option for texts on the command line
         self.failed = 0
-        self.damaged = 0  # inputs with damaged packing
-        self.before_talk: Callable[[], None] | None = None
+        self.damaged = 0  # damages of gzip streams
+        self.before_report: Callable[[], None] | None = None
         if not self.paths and not self.texts:
             if sys.stdin is None or sys.stdin.isatty():
                 raise click.UsageError(f"no input: give files, {called} TEXT, or - for standard input")
@@ -66,8 +66,8 @@ class Inputs:
             yield item
             for note in item.notes:
                 self.damaged += 1
-                if self.before_talk is not None:
-                    self.before_talk()
+                if self.before_report is not None:
+                    self.before_report()
                 click.echo(f"{item.name}: {note.text}", err=True)
 
     def _all(self) -> Iterator[Input]:
@@ -80,15 +80,15 @@ class Inputs:
                 yield Input(path)
 
     def _folder(self, path: str) -> Iterator[Input]:
-        """The files of a folder and of those in it, by name; hidden ones are left out."""
-        found = False
+        """The files of a folder and its subfolders, by name, except hidden ones."""
+        empty = True
         for folder, folders, files in os.walk(path, onerror=self._unreadable):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(files):
                 if not name.startswith("."):
-                    found = True
+                    empty = False
                     yield Input(os.path.join(folder, name))
-        if not found and not self.failed:
+        if empty and not self.failed:
             self.fail(f"{path}: no files in this folder")
 
     def _unreadable(self, error: OSError) -> None:

@@ -117,7 +117,7 @@ def inputs(function: Command) -> Command:
             "form",
             type=FORM,
             metavar="FORM",
-            help="Read the input as capture, raw, hex, dump, base64, …; else its form is recognised.",
+            help="Read the input as capture, raw, hex, dump, base64, …; recognised by default.",
         ),
         click.option(
             "--hex", "texts", multiple=True, metavar="TEXT", help="Bytes as text on the command line."
@@ -177,19 +177,21 @@ def output(function: Command) -> Command:
     for decorate in (
         click.option("-v", "--verbose", is_flag=True, help="Report on stderr how the input was read."),
         click.option(
-            "--pager/--no-pager", default=True, help="Page long output on a terminal (PAGER says with what)."
+            "--pager/--no-pager",
+            default=True,
+            help="Page long output on a terminal, with the command in PAGER.",
         ),
         click.option(
             "--width",
             type=click.IntRange(20),
             metavar="CELLS",
-            help="Shorten lines to this width; a terminal's own by default.",
+            help="Shorten lines to this width; that of the terminal by default.",
         ),
         click.option(
             "--color",
             type=click.Choice(["auto", "always", "never"]),
             default="auto",
-            help="Colour; auto: on terminals.",
+            help="Whether to use colour; auto: on terminals.",
         ),
         click.option(
             "-o",
@@ -210,6 +212,6 @@ def kind(function: Command) -> Command:
         "--to",
         "kind",
         type=click.Choice(["raw", "hex", "dump", "c"]),
-        help="How to write bytes: raw, hex digits on a line, a dump of hex and text, an array of C.",
+        help="Output format: raw bytes, hex digits on a line, a dump of hex and text, a C array.",
     )
     return decorate(function)
