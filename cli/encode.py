@@ -143,6 +143,7 @@ class Direction(NamedTuple):
 
     @property
     def name(self) -> str:
+        """The flow, after its file if that is known."""
         return f"{self.file}: {self.flow}" if self.file else self.flow
 
 

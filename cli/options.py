@@ -83,6 +83,7 @@ class FlowNumber(Parameter):
     name = "flow"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The FlowChoice of the text."""
         if isinstance(value, FlowChoice):
             return value
         number = value.rstrip("cs")
