@@ -65,7 +65,9 @@ UDP: Final = 17
 FIN: Final = 1
 SYN: Final = 2
 RST: Final = 4
+PSH: Final = 8
 ACK: Final = 16
+DUPLICATE: Final = 0x100  # not in TCP's header: a duplicate SACK reports the byte before the acknowledged one
 
 # A segment as plain values: the arguments of `Segment`, in order. It pickles.
 Row = tuple[bytes, bool, int, int, int, bytes, int, int, int, int, tuple[int, ...]]
@@ -77,9 +79,10 @@ class Segment:
 
     `key` is the transport's number, then the two endpoints (address, port; big-endian), the smaller first;
     the same for both directions. VLANs and tunnels do not count. `forward`: whether the smaller endpoint
-    sent it. `sequence`, `acknowledgement` and `flags` are TCP's (0 for UDP). `payload` has its bytes that
-    were captured; `missing` counts those that the capture cut off. `time_us`, `packet` and `file_offset` are
-    of the packet that completed it; `fragments` has the numbers of all packets if there were several.
+    sent it. `sequence`, `acknowledgement` and `flags` (with DUPLICATE) are TCP's (0 for UDP). `payload` has
+    its bytes that were captured; `missing` counts those that the capture cut off. `time_us`, `packet` and
+    `file_offset` are of the packet that completed it; `fragments` has the numbers of all packets if there
+    were several.
     """
 
     def __init__(
@@ -364,6 +367,8 @@ class Dissector:
             sequence = u32_be(data, ports + 4)
             acknowledgement = u32_be(data, ports + 8)
             flags = data[ports + 13]
+            if header >= 32 and start == stop <= len(data) and _reports_duplicate(data, ports, start):
+                flags |= DUPLICATE
         return Segment(
             out.getvalue(),
             forward,
@@ -463,6 +468,25 @@ class Dissector:
             segment = self._reassembled(datagram, datagram.rows[-1], data, whole)
             if segment is not None:
                 self._late.append(segment)
+
+
+def _reports_duplicate(data: bytes, ports: i64, end: i64) -> bool:
+    """Whether the options begin with a SACK block of the one byte before the acknowledged one (RFC 2883)."""
+    cursor = ports + 20
+    if u32_be(data, cursor) == 0x0101080A and end == cursor + 12:
+        return False  # timestamps alone, the usual case
+    while cursor + 10 <= end:
+        kind: i64 = data[cursor]
+        if kind == 0:
+            return False
+        if kind == 1:
+            cursor += 1
+            continue
+        if kind == 5:
+            after = u32_be(data, cursor + 6)
+            return after == u32_be(data, ports + 8) and u32_be(data, cursor + 2) == (after - 1) & 0xFFFFFFFF
+        cursor += max(data[cursor + 1], 2)
+    return False
 
 
 def _is_extension(layer: i64) -> bool:

@@ -1,15 +1,15 @@
 """Bytes of streams put in order: what is next is given out, what is early waits for it, in bounded memory.
 
-Source: RFC 9293 section 3.4 (sequence numbers).
+Source: RFC 9293 (sequence numbers section 3.4, keep-alives 3.8.4).
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import Final
 
 from mypy_extensions import i64
 
 from wirelens.codecs.captures.flow import NO_NOTES, Piece
-from wirelens.codecs.captures.sides import NO_HELD, NO_STARTS, Held, Side
+from wirelens.codecs.captures.sides import NO_DOUBT, NO_HELD, NO_STARTS, Held, Side
 
 STREAM_WAITING: Final = 1 << 22  # bytes of one stream that may wait for missing ones
 ALL_WAITING: Final = 1 << 26  # bytes of all streams that may wait; then the one waiting longest goes on
@@ -234,7 +234,7 @@ class Sequencer:
         elif count:
             side.early += 1  # not len(starts): a segment that fills several holes is held in several parts
             if side.early >= JOIN_SEGMENTS:
-                self.join(side, starts[0], pieces)
+                self.give_up(side, pieces)
         while side.waiting > STREAM_WAITING:
             side.note("capture-limit", side.next, f"more than {STREAM_WAITING} bytes waited for missing ones")
             self.give_up(side, pieces)
@@ -244,7 +244,11 @@ class Sequencer:
             self.give_up(oldest, pieces)
 
     def give_up(self, side: Side, pieces: list[Piece]) -> None:
-        """Continue after the first gap."""
+        """Continue after the first gap; without a start, begin with the first byte that waits."""
+        if side.doubt == side.starts[0] and self.is_doubtful(side):
+            self.drop_probe(side)
+            if not side.starts:
+                return
         if not side.started:
             self.join(side, side.starts[0], pieces)
             return
@@ -252,6 +256,35 @@ class Sequencer:
         if distance > 0:
             self.skip(side, distance)
         self.drain(side, pieces)
+
+    def drop_probe(self, side: Side) -> None:
+        """Leave out the waiting byte in doubt: it was a keep-alive's, and not of the stream."""
+        position = side.doubt
+        side.doubt = NO_DOUBT
+        at: i64 = bisect_left(side.starts, position)
+        if at == len(side.starts) or side.starts[at] != position or len(side.held[at].data) != 1:
+            return
+        del side.starts[at]
+        del side.held[at]
+        side.waiting -= 1 + WAITING_COST
+        self._waiting_bytes -= 1 + WAITING_COST
+        self._count_again(side, 1)
+        if side.starts:
+            side.waiting_since = side.held[0].time_us
+        else:
+            self._none_waits(side)
+
+    def is_doubtful(self, side: Side) -> bool:
+        """Whether the byte in doubt, the first that waits, is taken for a keep-alive's."""
+        if side.has_acked and side.place(side.acked) > side.doubt:
+            return True
+        return not side.started and side.held[0].data == b"\0"
+
+    def _none_waits(self, side: Side) -> None:
+        self.waiting_sides.pop(side.number, None)
+        side.waiting = 0
+        side.starts = NO_STARTS
+        side.held = NO_HELD
 
     def drain(self, side: Side, pieces: list[Piece]) -> None:
         """Give out the waiting bytes that are now in order."""
@@ -289,9 +322,6 @@ class Sequencer:
             side.waiting -= freed
             self._waiting_bytes -= freed
             if total == count:
-                self.waiting_sides.pop(side.number, None)
-                side.waiting = 0
-                side.starts = NO_STARTS
-                side.held = NO_HELD
+                self._none_waits(side)
             else:
                 side.waiting_since = side.held[0].time_us

@@ -30,6 +30,8 @@ class Held:
 NO_STARTS: Final[list[int]] = []
 NO_HELD: Final[list[Held]] = []
 
+NO_DOUBT: Final = -(1 << 62)  # no position
+
 
 class Side:
     """The state of one direction. Positions count from `base`, the first sequence number that was seen."""
@@ -39,6 +41,7 @@ class Side:
         "base",
         "begun",
         "direction",
+        "doubt",
         "early",
         "ended",
         "fin",
@@ -82,6 +85,7 @@ class Side:
         self.fin: i64 = 0
         self.acked: i64 = 0  # sequence number that the other side acknowledged
         self.hint: i64 = 0  # sequence number of an empty segment
+        self.doubt: i64 = NO_DOUBT  # position of a waiting byte that may be a keep-alive's
         self.early: i64 = 0  # segments with new bytes that arrived before the start was known
         self.hole_end: i64 = 0  # end of the bytes that the capture cut off
         self.gap: i64 = 0  # bytes missing before the next piece
@@ -129,7 +133,7 @@ class Side:
             self.number,
             (self.begun, self.started, self.known, self.ended, self.has_fin, self.has_acked, self.has_hint),
             (int(self.base), int(self.origin), int(self.next), int(self.fin), int(self.acked)),
-            (int(self.hint), int(self.hole_end), int(self.gap)),
+            (int(self.hint), int(self.doubt), int(self.hole_end), int(self.gap)),
             (int(self.early), int(self.waiting), int(self.waiting_since)),
             tuple(self.starts),
             tuple(held),
@@ -144,7 +148,7 @@ class Side:
         side = Side(number, flow, direction)
         side.begun, side.started, side.known, side.ended, side.has_fin, side.has_acked, side.has_hint = flags
         side.base, side.origin, side.next, side.fin, side.acked = positions
-        side.hint, side.hole_end, side.gap = more
+        side.hint, side.doubt, side.hole_end, side.gap = more
         side.early, side.waiting, side.waiting_since = waits
         if starts:
             side.starts = list(starts)

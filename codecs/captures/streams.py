@@ -2,25 +2,29 @@
 
 `Assembler.extend` takes segments in the order of the capture and gives pieces as soon as they are in order.
 Memory is bounded by the constants here and in `sequencing`: what waits too long, or too much, is skipped, and
-the gap is reported. Source: RFC 9293 (sequence numbers section 3.4, RST 3.5.3); RFC 7413 for data on a SYN.
+the gap is reported. Source: RFC 9293 (sequence numbers section 3.4, RST 3.5.3, keep-alives 3.8.4); RFC 2883
+(duplicate SACK), RFC 7413 (data on a SYN).
 """
 
+from bisect import bisect_left
 from typing import Final
 
 from mypy_extensions import i64
 
 from wirelens.codecs.captures.flow import Flow, Piece, State
-from wirelens.codecs.captures.packets import ACK, FIN, RST, SYN, TCP, Segment
+from wirelens.codecs.captures.packets import ACK, DUPLICATE, FIN, PSH, RST, SYN, TCP, Segment
 from wirelens.codecs.captures.sequencing import Sequencer
-from wirelens.codecs.captures.sides import Side
+from wirelens.codecs.captures.sides import NO_DOUBT, Side
 
 FLOWS: Final = 1 << 15  # flows that may be open; then the quarter that was silent longest is ended
 CLOSED_FLOWS: Final = 1 << 13  # finished flows that are kept, to recognise late retransmissions
 JOIN_DISTANCE: Final = 1 << 20  # a SYN belongs to bytes that begin at most this far after its number
 GAP_TIME_US: Final = 1_000_000  # how long to wait for missing bytes that the other side acknowledged
 SILENT_TIME_US: Final = 10_000_000  # the same where nothing is heard from the other side
+PROBE_TIME_US: Final = 1_000_000  # keep-alives are at least this far apart
 OUT_OF_STEP: Final = 1 << 28  # bytes that lie this far back belong to another connection
 RESET_DISTANCE: Final = 1 << 20  # a reset counts if its number is at most this far from the expected one
+IN_FLIGHT: Final = 1 << 16  # bytes after a reset by the other side are at most this far ahead of the stream
 OVER_TIME_US: Final = 24 * 3600 * 1_000_000  # a flow silent for longer is over; what comes is another
 
 
@@ -95,8 +99,7 @@ class Assembler(Sequencer):
         """The end of the capture: waiting bytes are given out with their gaps, every stream ends."""
         pieces: list[Piece] = []
         for conversation in list(self._table.values()):
-            self.finish(conversation.first, "close", pieces)
-            self.finish(conversation.second, "close", pieces)
+            self._finish(conversation, "close", pieces)
         self._table = {}
         self._closed = {}
         return pieces
@@ -191,9 +194,16 @@ class Assembler(Sequencer):
         for side in (conversation.first, conversation.second):
             if reason == "limit" and not side.ended:
                 side.note("capture-limit", side.next, f"more than {FLOWS} open flows: this one was ended")
-            self.finish(side, reason, pieces)
+        self._finish(conversation, reason, pieces)
         self._closed.pop(conversation.key, False)
         del self._table[conversation.key]
+
+    def _finish(self, conversation: _Conversation, reason: str, pieces: list[Piece]) -> None:
+        """End both sides; a side that a reset left open ended by that reset."""
+        if conversation.closed:
+            reason = "reset"
+        self.finish(conversation.first, reason, pieces)
+        self.finish(conversation.second, reason, pieces)
 
     def _belongs(self, conversation: _Conversation, segment: Segment) -> bool:
         """Whether a SYN belongs to this connection, not to a new one with the same addresses and ports."""
@@ -223,8 +233,10 @@ class Assembler(Sequencer):
         position = side.place(segment.sequence)
         if position < side.next - OUT_OF_STEP:
             return True
-        # one byte where the FIN was counted is a keep-alive
-        return side.ended and position + len(segment.payload) > side.next + 1
+        if side.ended:
+            # one byte where the FIN was counted is a keep-alive
+            return position + len(segment.payload) > side.next + 1
+        return conversation.closed and position > side.next + IN_FLIGHT
 
     def _segment(self, conversation: _Conversation, segment: Segment, pieces: list[Piece]) -> None:
         flow = conversation.flow
@@ -255,7 +267,7 @@ class Assembler(Sequencer):
             other.acked = segment.acknowledgement
             other.has_acked = True
             if len(other.starts):
-                self._acknowledged(other, time_us, pieces)
+                self._acknowledged(other, flags & DUPLICATE != 0, time_us, pieces)
         length: i64 = len(payload)
         self.payload += length
         if length or segment.missing:
@@ -271,7 +283,7 @@ class Assembler(Sequencer):
             if not side.started and (
                 (side.has_hint and side.hint == sequence) or (side.has_acked and side.acked == sequence)
             ):
-                self.join(side, side.place(sequence), pieces)
+                self.join(side, self._start(side, sequence), pieces)
             position: i64 = side.place(sequence)
             if side.has_fin and position + length > side.fin and (length > 1 or position != side.fin):
                 # the FIN did not mark the end
@@ -282,6 +294,11 @@ class Assembler(Sequencer):
                 if segment.missing:
                     self.cut(side, segment.missing)
                     self.drain(side, pieces)
+            elif (length == 1 or side.doubt != NO_DOUBT) and self._is_probe(
+                side, position, segment, flow.directions[1 - direction].segments > 0
+            ):
+                self.retransmitted += 1
+                flow.directions[direction].retransmitted += 1
             else:
                 self.place(side, position, payload, segment.missing, time_us, packets, pieces)
         elif flags & (SYN | FIN) == 0 and not side.started:
@@ -290,8 +307,9 @@ class Assembler(Sequencer):
         if flags & FIN and not side.ended:
             if not side.begun:
                 side.begin(sequence)
-            if not side.started and not side.starts:
-                side.start(side.place(sequence))
+            if not side.started and (not side.starts or self._is_single(side)):
+                side.start(self._start(side, sequence))
+                self.drain(side, pieces)
             end: i64 = side.place(sequence) + length + segment.missing
             if len(side.starts) and side.starts[-1] + len(side.held[-1].data) > end:
                 # bytes after it are waiting
@@ -303,9 +321,9 @@ class Assembler(Sequencer):
             side.last_time = time_us
             self.end(side, "fin", pieces)
         if len(side.starts) and side.started:
-            self._overdue(side, other.begun, time_us, pieces)
+            self._overdue(side, other.begun, other.ended, time_us, pieces)
         if side.ended and other.ended and not conversation.closed:
-            self._shut(conversation)
+            self._shut(conversation, pieces)
 
     def _turn(self, conversation: _Conversation) -> None:
         flow = conversation.flow
@@ -331,26 +349,94 @@ class Assembler(Sequencer):
             position = side.place(sequence)
             if side.starts and position > side.starts[0]:
                 return
+            side.doubt = NO_DOUBT
             side.start(position)
             side.known = True
             self.drain(side, pieces)
         elif side.place(sequence) == side.origin:
             side.known = True
 
-    def _acknowledged(self, side: Side, time_us: i64, pieces: list[Piece]) -> None:
-        """The other side acknowledged bytes of a stream that waits."""
-        if not side.started:
-            if side.place(side.acked) > side.starts[0]:
-                self.join(side, side.starts[0], pieces)
-        else:
-            self._overdue(side, True, time_us, pieces)
+    def _start(self, side: Side, sequence: i64) -> i64:
+        """Where a stream begins by a segment that is next: with the bytes that wait and lead up to it."""
+        position = side.place(sequence)
+        if side.starts and side.starts[0] == side.doubt and self.is_doubtful(side):
+            self.drop_probe(side)
+        end: i64 = position
+        if side.starts:
+            end = side.starts[0]
+            for index in range(len(side.starts)):
+                if side.starts[index] != end or end >= position:
+                    break
+                end += len(side.held[index].data) + side.held[index].missing
+        return side.starts[0] if side.starts and end == position else position
 
-    def _overdue(self, side: Side, heard: bool, time_us: i64, pieces: list[Piece]) -> None:
-        """Skip missing bytes that no longer can be expected."""
+    def _is_single(self, side: Side) -> bool:
+        """Whether the first byte that waits came alone, with none waiting after it."""
+        if not side.starts or len(side.held[0].data) != 1 or side.held[0].missing:
+            return False
+        return len(side.starts) == 1 or side.starts[1] != side.starts[0] + 1
+
+    def _is_probe(self, side: Side, position: i64, segment: Segment, heard: bool) -> bool:
+        """Whether this segment is one more keep-alive; one that may be a keep-alive will be in doubt.
+
+        A keep-alive may have one byte, before the next byte of its sender (RFC 9293 section 3.8.4). Where
+        that position is not known: the byte was acknowledged before it came, or is one that its sender had
+        sent; the same byte comes again though it is acknowledged, or nothing is heard of the other side (not
+        `heard`); or it lacks PSH, which every byte written alone has, and is 0 or acknowledged alone.
+        """
+        acked = side.place(side.acked) if side.has_acked else min(position, side.doubt)  # none
+        if side.doubt != NO_DOUBT:
+            if position <= side.doubt < position + len(segment.payload):
+                if len(segment.payload) > 1:
+                    self.drop_probe(side)  # these bytes are the stream's
+            elif acked <= side.doubt and not self._is_zero(side):
+                side.doubt = NO_DOUBT
+        if len(segment.payload) != 1 or segment.missing or (side.started and position <= side.next):
+            return False
+        at: i64 = bisect_left(side.starts, position)
+        again = at < len(side.starts) and side.starts[at] == position and len(side.held[at].data) == 1
+        certain = acked > position
+        if side.started:
+            certain = certain and again
+        elif not certain:
+            known = side.has_hint and side.place(side.hint) == position + 1
+            alone = again and not heard
+            certain = known or (alone and segment.time_us - side.held[at].time_us >= PROBE_TIME_US)
+        if certain:
+            if again:
+                side.doubt = position
+                self.drop_probe(side)
+            return True
+        if not again and segment.flags & PSH == 0:
+            side.doubt = position
+        return False
+
+    def _is_zero(self, side: Side) -> bool:
+        """Whether the waiting byte in doubt is 0."""
+        at: i64 = bisect_left(side.starts, side.doubt)
+        return at < len(side.starts) and side.starts[at] == side.doubt and side.held[at].data == b"\0"
+
+    def _acknowledged(self, side: Side, duplicate: bool, time_us: i64, pieces: list[Piece]) -> None:
+        """The other side acknowledged bytes of a stream that waits; `duplicate`: the last one came again."""
+        acked = side.place(side.acked)
+        if duplicate:
+            side.doubt = acked - 1
+            self.drop_probe(side)
+        if not side.starts:
+            return
+        if side.started:
+            self._overdue(side, True, False, time_us, pieces)
+        elif acked > side.starts[0] and (acked > side.starts[0] + 1 or not self._is_single(side)):
+            self.give_up(side, pieces)
+
+    def _overdue(self, side: Side, heard: bool, gone: bool, time_us: i64, pieces: list[Piece]) -> None:
+        """Skip missing bytes that can no longer be expected; `gone`: the other side has ended."""
         waited: i64 = time_us - side.waiting_since
         if waited < GAP_TIME_US:
             return
-        if side.has_acked and heard:
+        if gone:
+            self.give_up(side, pieces)
+        elif side.has_acked and heard:
             if side.place(side.acked) >= side.starts[0]:
                 self.give_up(side, pieces)
         elif waited >= SILENT_TIME_US and not side.has_acked:
@@ -359,9 +445,13 @@ class Assembler(Sequencer):
     def _reset(
         self, conversation: _Conversation, side: Side, other: Side, segment: Segment, pieces: list[Piece]
     ) -> None:
-        """Take a reset, RFC 9293 section 3.5.3; its text (RFC 1122 section 4.2.2.12) is not of the stream."""
+        """Take a reset, RFC 9293 section 3.5.3; its text (RFC 1122 section 4.2.2.12) is not of the stream.
+
+        It ends what its sender sends. The other side cannot know of it yet: its bytes in flight are still of
+        this connection.
+        """
         length: i64 = len(segment.payload)
-        if conversation.closed:
+        if side.ended:
             self.reset_text += length
             return
         flags = segment.flags
@@ -371,25 +461,21 @@ class Assembler(Sequencer):
             near = -RESET_DISTANCE <= distance <= RESET_DISTANCE
         if length:
             self.reset_text += length
-            if not side.ended:
-                side.note(
-                    "reset-text", side.next, f"a reset carries {length} bytes of text, not of the stream"
-                )
+            side.note("reset-text", side.next, f"a reset carries {length} bytes of text, not of the stream")
         if not near:
             return
-        if not side.ended:
-            side.last_time = segment.time_us
+        side.last_time = segment.time_us
         self.finish(side, "reset", pieces)
-        self.finish(other, "reset", pieces)
-        self._shut(conversation)
+        self._shut(conversation, pieces)
 
-    def _shut(self, conversation: _Conversation) -> None:
+    def _shut(self, conversation: _Conversation, pieces: list[Piece]) -> None:
+        """Count a connection as closed. The one closed first is forgotten when too many are kept."""
         conversation.closed = True
         self._closed[conversation.key] = True
         if len(self._closed) > CLOSED_FLOWS:
             oldest = next(iter(self._closed))
             del self._closed[oldest]
-            del self._table[oldest]
+            self._finish(self._table.pop(oldest), "reset", pieces)
 
     def _datagram(self, conversation: _Conversation, segment: Segment, pieces: list[Piece]) -> None:
         flow = conversation.flow

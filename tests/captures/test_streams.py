@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import Assembler, Flow, Piece, Reader, Segment, flows, sequencing
 from wirelens.codecs.captures import streams as limits
+from wirelens.codecs.captures.packets import DUPLICATE
 from wirelens.codecs.conversations import Conversations
 
 
@@ -212,15 +213,171 @@ def test_bytes_behind_a_fin_are_kept() -> None:
     assert (sink.data(0, 1), sink.data(0, 2)) == (b"abc", b"more")
 
 
-def test_reset_ends_both_and_its_text_is_a_note() -> None:
+def test_a_reset_ends_what_its_sender_sends_and_its_text_is_a_note() -> None:
     sink = started()
     sink.add(segment(1, b"abc"))
     found = sink.add(segment(501, b"go away", RST | ACK, side=1))
-    assert [(p.direction, p.end, p.data) for p in found] == [(1, "reset", b""), (0, "reset", b"")]
+    assert [(p.direction, p.end, p.data) for p in found] == [(1, "reset", b"")]
     assert sink.notes() == [("reset-text", 0)]
     assert sink.assembler.reset_text == 7
+    assert sink.assembler.open_flows == 0
     assert sink.add(segment(1, b"abc")) == []
-    assert sink.close().assembler.retransmitted == 3
+    (piece,) = sink.add(segment(4, b"def"))
+    assert (piece.flow.number, piece.direction, piece.offset, piece.data) == (1, 0, 3, b"def")
+    assert sink.add(segment(501, b"", RST, side=1), segment(501, b"late", RST, side=1)) == []
+    assert sink.close().ends() == [(1, 1, "reset"), (1, 0, "reset")]
+    assert (sink.assembler.retransmitted, sink.assembler.reset_text, sink.assembler.flows) == (3, 11, 1)
+
+
+def test_bytes_in_flight_at_a_reset_may_be_out_of_order() -> None:
+    sink = started()
+    sink.add(segment(1, b"abc"), segment(501, flags=RST, side=1))
+    assert sink.add(segment(7, b"ghi", number=5)) == []
+    assert [p.data for p in sink.add(segment(4, b"def", number=6))] == [b"def", b"ghi"]
+    found = sink.add(segment(10, b"", FIN | ACK))
+    assert [(p.direction, p.end) for p in found] == [(0, "fin")]
+    assert sink.close().notes() == []
+
+
+def test_bytes_missing_at_a_reset_are_not_waited_for_long() -> None:
+    sink = started()
+    sink.add(segment(1, b"abc"), segment(501, flags=RST, side=1), segment(7, b"ghi", time=5))
+    assert sink.add(segment(10, b"j", time=6)) == []
+    found = sink.add(segment(11, b"k", time=5 + limits.GAP_TIME_US))
+    assert [(p.data, p.gap) for p in found] == [(b"ghi", 3), (b"j", 0), (b"k", 0)]
+    sink.close()
+
+
+def test_after_a_reset_other_bytes_are_of_another_connection() -> None:
+    for late in (
+        segment(4 + limits.IN_FLIGHT + 1, b"second"),  # of the side that goes on, too far ahead
+        segment(501, b"second", side=1),  # of the side that sent the reset
+        segment(4, b"second", SYN),
+    ):
+        sink = started()
+        sink.add(segment(1, b"abc"), segment(501, flags=RST, side=1), late)
+        sink.close()
+        direction = 0 if late.forward else 1
+        assert sink.data(1 - direction, 2) + sink.data(direction, 2) == b"second"
+        assert [end for end in sink.ends() if end[0] == 1] == [(1, 1, "reset"), (1, 0, "reset")]
+
+
+def test_a_reset_survives_a_checkpoint() -> None:
+    assembler = Assembler()
+    pieces_of(assembler, segment(0, flags=SYN), segment(500, flags=SYN | ACK, side=1, ack=1))
+    pieces_of(assembler, segment(1, b"abc"), segment(501, flags=RST, side=1))
+    assembler, _ = checkpoint.load(checkpoint.save(assembler, Conversations()))
+    (piece,) = pieces_of(assembler, segment(4, b"def"))
+    assert (piece.flow.number, piece.offset, piece.data) == (1, 3, b"def")
+    assert [(p.direction, p.end) for p in assembler.close()] == [(0, "reset")]
+
+
+def probe(seq: int, byte: bytes = b"\0", flags: int = ACK, time: int = 0) -> Segment:
+    return segment(seq, byte, flags, time=time)
+
+
+def answer(ack: int, flags: int = ACK) -> Segment:
+    return segment(5000, flags=flags, side=1, ack=ack)
+
+
+DATA = segment(900, b"data", PSH | ACK)
+KEEP_ALIVES_FIRST: dict[str, tuple[Segment, ...]] = {
+    "zero, without PSH": (probe(899), answer(900)),
+    "not zero, acknowledged alone": (probe(899, b"x"), answer(900)),
+    "acknowledged before": (answer(900), probe(899, b"x", PSH | ACK), answer(900)),
+    "a duplicate by its answer": (probe(899, b"x", PSH | ACK), answer(900, ACK | DUPLICATE)),
+    "the same byte again": (probe(899, b"x", PSH | ACK), answer(900), probe(899, b"x", PSH | ACK)),
+    "again, nothing heard of the other side": (
+        probe(899, b"x", PSH | ACK),
+        probe(899, b"x", PSH | ACK, limits.PROBE_TIME_US),
+    ),
+    "its sender was further": (segment(900), probe(899, b"x", PSH | ACK)),
+    "many": (probe(899), answer(900)) * 20,
+    "no answer": (probe(899),),
+}
+
+
+@pytest.mark.parametrize("segments", KEEP_ALIVES_FIRST.values(), ids=KEEP_ALIVES_FIRST)
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_keep_alive_before_all_data_is_not_of_the_stream(
+    segments: tuple[Segment, ...], saved: bool
+) -> None:
+    sink = Sink()
+    for part in segments:
+        assert sink.add(part) == []
+        if saved:
+            sink.assembler, _ = checkpoint.load(checkpoint.save(sink.assembler, Conversations()))
+            sink.assembler.payload = sink.assembler.delivered = 0
+    sink.add(DATA, answer(904))
+    if not saved:
+        sink.close()
+    assert [(piece.data, piece.offset, piece.gap) for piece in sink.pieces if piece.data] == [(b"data", 0, 0)]
+
+
+def test_one_byte_that_was_written_is_of_the_stream() -> None:
+    one = segment(899, b"x", PSH | ACK)
+    for segments in (
+        (one, answer(900)),
+        (one, one, answer(900)),  # retransmitted, not acknowledged yet
+        (
+            answer(899),
+            probe(899, b"x"),
+            answer(900),
+        ),  # the next byte that the other side expects: a window probe
+        (probe(899, b"x"),),  # data cut into segments of one byte
+    ):
+        sink = Sink()
+        sink.add(*segments, DATA, answer(904))
+        sink.close()
+        assert sink.data(0) + sink.data(1) == b"xdata"
+    sink = Sink()
+    sink.add(one, answer(900))
+    assert sink.close().data() == b"x"
+
+
+def test_a_keep_alive_after_missing_bytes_is_not_of_the_stream() -> None:
+    for segments in (
+        (probe(99, b"x"), answer(100)),
+        (probe(99, b"x", PSH | ACK), answer(100, ACK | DUPLICATE)),
+        (probe(99, b"x", PSH | ACK), answer(100), probe(99, b"x", PSH | ACK)),
+    ):
+        sink = started()
+        sink.add(segment(1, b"abc"), *segments, segment(100, b"data", PSH | ACK), answer(104))
+        sink.close()
+        assert (sink.data(), sink.assembler.missing) == (b"abcdata", 96)
+    sink = started()
+    sink.add(segment(1, b"abc"), probe(6), answer(7), segment(4, b"def", PSH | ACK), segment(7, b"g"))
+    assert (sink.data(), sink.close().notes()) == (b"abcdefg", [])
+
+
+@given(st.data())
+def test_keep_alives_at_any_place(draw: st.DataObject) -> None:
+    """Joined anywhere, each side's stream begins with the first data that was captured."""
+    packets: list[tuple[Segment, bytes]] = []
+    following = [draw.draw(st.sampled_from([1, 0xFFFFFFF0])), 7000]
+    for turn in range(draw.draw(st.integers(1, 8))):
+        side = draw.draw(st.integers(0, 1))
+        other = 1 - side
+        seq, ack = following[side], following[other]
+        if draw.draw(st.booleans()):
+            flag, byte = draw.draw(st.sampled_from([(ACK, b"\0"), (ACK, b"g"), (PSH | ACK, b"g")]))
+            duplicate = DUPLICATE if flag & PSH else 0
+            packets.append((segment(seq - 1, byte, flag, side, ack=ack), b""))
+            packets.append((segment(ack, b"", ACK | duplicate, other, ack=seq), b""))
+        else:
+            data = bytes([turn + 1]) * draw.draw(st.integers(2, 5))
+            packets.append((segment(seq, data, PSH | ACK, side, ack=ack), data))
+            following[side] = (seq + len(data)) & 0xFFFFFFFF
+            packets.append((segment(ack, b"", ACK, other, ack=following[side]), b""))
+    packets = packets[draw.draw(st.integers(0, len(packets) - 1)) :]
+    sink = Sink()
+    sink.add(*[packet for packet, _ in packets])
+    sink.close()
+    first = packets[0][0].forward
+    for side in (0, 1):
+        sent = b"".join(data for packet, data in packets if packet.forward == (side == 0))
+        assert sink.data(side if first else 1 - side) == sent
+    assert sink.assembler.missing == 0
 
 
 def test_a_reset_from_nowhere_is_not_believed() -> None:
