@@ -34,7 +34,7 @@ _SPACE: Final = b" \t\r\n"
 
 
 class InputError(Exception):
-    """An input that cannot be read; the text names it, `reason` only says why."""
+    """An input that cannot be read; the text names it, `reason` is the cause alone."""
 
     def __init__(self, text: str, reason: str = "") -> None:
         super().__init__(text)
@@ -158,7 +158,7 @@ class Input:
         self.chunks = iter([whole[at : at + CHUNK] for at in range(0, len(whole), CHUNK)])
 
     def _hex_if_ambiguous(self, data: bytes) -> Pasted:
-        """The bytes a text stands for; text of --hex that fits several forms is hex, as the option says."""
+        """The bytes a text stands for; text of --hex that fits several forms is hex, as the option states."""
         from wirelens.codecs.captures.pasting import PastedError, pasted
 
         try:

@@ -16,7 +16,7 @@ MAX_MESSAGE: Final = 1 << 28  # bytes of one message that may wait for their res
 OPAQUE_BYTES: Final = 1 << 20  # bytes of no known protocol that one record holds at most
 ATTEMPT_FACTOR: Final = 8  # bytes that may be read over again for each byte that came in
 ATTEMPT_FREE: Final = 1 << 16
-BYTES_A_NODE: Final = 6  # about so many bytes of a message give a node of the tape
+BYTES_A_NODE: Final = 6  # about this many bytes of a message make one node
 
 
 def decode(data: bytes, protocol: str | None = None) -> list[Record]:
@@ -46,7 +46,7 @@ class Decoder:
         self._data = b""
         self._pos: i64 = 0  # of the first byte in `_data` that is in no record yet
         self._base: i64 = base  # input offset of `_data[0]`
-        self._parts: list[bytes] | None = None  # what came in behind `_data`
+        self._parts: list[bytes] | None = None  # what came in after `_data`
         self._waiting: i64 = 0  # bytes in `_parts`
         self._wanted: i64 = 0  # bytes of `_data` to have before the next attempt
         self._received: i64 = 0
@@ -195,12 +195,12 @@ class Decoder:
                 if self._wasted > ATTEMPT_FACTOR * self._received + ATTEMPT_FREE:
                     # one damaged claim inside the other: what was read is not read once more
                     again = max(again, min(cursor.pos, end))
-                behind = self._behind(codec, start, again, end, final)
-                if behind < 0:
+                following = self._next_start(codec, start, again, end, final)
+                if following < 0:
                     self._wanted = end + 1
                     return
-                records.append(self._failed(codec, tape, error, start, behind))
-                self._pos = behind
+                records.append(self._failed(codec, tape, error, start, following))
+                self._pos = following
                 continue
             if cursor.pos <= start:
                 raise AssertionError(f"{codec.name} decoded a message of no bytes")
@@ -208,16 +208,16 @@ class Decoder:
             self._pos = cursor.pos
             room = tape.size() + tape.size() // 4  # the next one is often like it
 
-    def _behind(self, codec: Codec, start: i64, again: i64, end: i64, final: bool) -> i64:
-        """Where decoding goes on behind damage that starts at `start`; -1 to wait for more bytes.
+    def _next_start(self, codec: Codec, start: i64, again: i64, end: i64, final: bool) -> i64:
+        """Where decoding continues after damage that starts at `start`; -1 to wait for more bytes.
 
         `again`: from where on a message is looked for.
         """
         last = min(end, start + OPAQUE_BYTES)
         if again < last:
-            behind = codec.resync(self._data, again, last)
-            if behind < last:
-                return behind
+            following = codec.resync(self._data, again, last)
+            if following < last:
+                return following
         return last if final or last < end or last == start + OPAQUE_BYTES else -1
 
     def _failed(self, codec: Codec, tape: Tape, error: DecodeError, start: i64, end: i64) -> Record:

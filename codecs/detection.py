@@ -1,30 +1,30 @@
-"""Detection: which protocol bytes speak, as evidence in bits.
+"""Detection: which protocol the bytes are of, as evidence in bits.
 
 Theory. For each protocol P the evidence is the log-likelihood ratio log2(Pr(bytes | P) / Pr(bytes | B)),
-where B is the background, what foreign data looks like. Each codec's probe gives a lower bound of it: it
+where B is the background, a model of foreign data. Each codec's probe gives a lower bound of it: it
 adds, for every part of the input that P constrains (a magic, a length, an opcode, a name, an end), what
 that part costs under B less what it costs a writer of P, and subtracts what a writer would hardly do.
 Parts that P leaves free (values, payloads) cost the same under both and add nothing.
 
-B is not uniform. Zeros, runs, small numbers and text are what most foreign data is made of, so it is a
-mixture of those kinds, and a part counts what it costs under the kind that has it cheapest: a zero byte
+B is not uniform. Most foreign data consists of zeros, runs, small numbers and text, so B is a mixture of
+those kinds, and a part counts what it costs under the kind in which it is cheapest: a zero byte
 counts 1 bit or less, a small number 3, a letter among text 4 to 5, any other byte 6 to 8; a change of kind
 between neighbours adds 3. What repeats is cheap too: the k-th part of the same kind counts a k-th of the
-first, so that no bad reading grows by going on. A length counts only by what shows at its end: another
+first, so that a bad reading does not grow by continuing. A length counts only by what is at its end: another
 header, a change of kind, the end of the input. That everything parses adds nothing by itself.
 
 Pr(the ratio is 2^T or more | B) is at most 2^-T, so a threshold follows from prior odds and from how many
-wrong claims are tolerated. A stream met in traffic speaks one given protocol of the list once in 2^10, the
+wrong claims are tolerated. A stream in traffic is of one given protocol of the list once in 2^10, the
 list and its variants (dialects, byte orders, transports) are 2^4 hypotheses, and one wrong claim in 2^10
-claims is tolerated: `THRESHOLD` = 10 + 4 + 10 bits. Bytes of which nothing else exists, and which are
-messages of the protocol to the last byte, were mostly cut out for being one: somebody pasted a payload.
-Their odds are even, within a factor of 2^2 for not knowing which protocol is meant: `WHOLE` = 2 + 10 bits.
-Few bytes cannot carry that, and whole foreign inputs of few bytes are the rarer the fewer they are. So of
-such bytes nothing is asked at `FEW`, `SLOPE` bits more for each further byte, up to `WHOLE`, and as much
-less for each byte less where they are exactly one message or value: they are named for their prior.
+claims is tolerated: `THRESHOLD` = 10 + 4 + 10 bits. Bytes that are a whole input, and messages of the
+protocol up to the last byte, were mostly cut out for being one: somebody pasted a payload. Their odds are
+even, within a factor of 2^2 for not knowing which protocol is meant: `WHOLE` = 2 + 10 bits.
+A few bytes cannot carry that, and whole foreign inputs are rarer the shorter they are. So no bits are asked
+of `FEW` bytes, `SLOPE` bits more for each further byte, up to `WHOLE`, and that much less for each byte less
+if they are exactly one message or value: they are named for their prior.
 
 Between two protocols under which the bytes mean different things, the better needs `MARGIN` bits more.
-Where they mean the same there is nothing to decide: the usual one is named, the others are `equal`.
+If they mean the same there is nothing to decide: the usual one is named, the others are `equal`.
 Bytes from the middle of a stream are judged from the first place where a codec can prove a message; the
 places tried count against it, each doubling of their number one bit.
 """
@@ -38,21 +38,21 @@ from wirelens.codecs.codec import Codec, Evidence
 from wirelens.codecs.codes import CODES
 from wirelens.codecs.registry import UNKNOWN
 
-ENOUGH_BYTES: Final = 1 << 17  # of a stream, after which detection waits for no more
+ENOUGH_BYTES: Final = 1 << 17  # of a stream, after which detection does not wait for more
 THRESHOLD: Final = 24.0  # bits asked of a stream
-WHOLE: Final = 12.0  # bits asked of bytes that are all there is, and messages to the last one
-FEW: Final = 8  # bytes of which nothing is asked if they are whole messages
-SLOPE: Final = 0.75  # bits asked more or less for each byte more or less than that
+WHOLE: Final = 12.0  # bits asked of a whole input that consists of messages up to the last byte
+FEW: Final = 8  # bytes from which no evidence is asked if they are whole messages
+SLOPE: Final = 0.75  # bits asked more, or less, for each byte more, or less, than that
 MARGIN: Final = 7.0  # bits between two readings with different meanings
 LOOKED_FOR: Final = 1 << 12  # bytes in which a first message is looked for, in mid-stream
-MIDDLE: Final = 4.0  # bits that starting in mid-stream costs, beside the places tried
+MIDDLE: Final = 4.0  # bits that starting in mid-stream costs, besides the places tried
 
 
 class Candidate(NamedTuple):
-    """A protocol that some evidence speaks for.
+    """A protocol with some evidence.
 
     `bits` is its evidence, `asked` what it would need to be named, `reasons` what it consists of; `settle`
-    says what more input would settle, or is empty.
+    states what more input would settle, or is empty.
     """
 
     protocol: str
@@ -65,8 +65,8 @@ class Candidate(NamedTuple):
 class Detection(NamedTuple):
     """What detection found.
 
-    `protocol` is "unknown" where no candidate has what is asked; `reason` then says why. `equal` names the
-    protocols under which the bytes mean the same; the usual one of them is `protocol`. `candidates` has
+    `protocol` is "unknown" if no candidate has enough evidence; `reason` then states why. `equal` names the
+    protocols under which the bytes mean the same; `protocol` is the usual one of them. `candidates` has
     most evidence first. `margin` is how many bits the first has more than the next of another meaning
     (all of its own where there is none). `code` is the error code of bytes that are not named.
     """
@@ -97,7 +97,7 @@ class _Weighed:
         self.asked: Final = asked
 
     def candidate(self) -> Candidate:
-        """As detection gives it."""
+        """The candidate, as a Detection has it."""
         settle = self.found.settle
         if not settle and self.bits < self.asked:
             settle = "more bytes, or the other direction"
@@ -105,11 +105,11 @@ class _Weighed:
 
 
 def detect(data: bytes, other: bytes = b"", final: bool = True, everything: bool = True) -> Detection:
-    """Which protocol a stream speaks that starts with `data`; `other` is the opposite direction's start.
+    """The protocol of a stream that starts with `data`; `other` is the start of the opposite direction.
 
-    `final` says that nothing follows `data`: without it, evidence that needs the end does not count. Without
-    `everything` the protocols that the named one carries are no candidates: they change nothing of the rest,
-    and looking at them takes most of the time. Work is bounded by the first 128 KiB, and linear in them.
+    `final`: nothing follows `data`; without it, evidence that needs the end does not count. Without
+    `everything` the protocols that the named one contains are not candidates: they do not change the result,
+    and probing them takes most of the time. Work is bounded by the first 128 KiB, and linear in them.
     """
     if not data:
         return Detection(UNKNOWN, (), (), "there are no bytes")
@@ -165,7 +165,7 @@ _in_order: Final[list[Codec]] = []
 
 
 def _carriers_first() -> list[Codec]:
-    """All codecs; those of protocols that others carry come last."""
+    """All codecs; those of protocols that others contain come last."""
     if not _in_order:
         codecs = registry.codecs()
         carried = {name for codec in codecs for name in codec.carries}
@@ -175,7 +175,7 @@ def _carriers_first() -> list[Codec]:
 
 
 def _carried(codec: Codec, weighed: list[_Weighed]) -> bool:
-    """True where the best so far has enough and carries this protocol: it will not be named then."""
+    """Whether the best so far has enough evidence and contains this protocol, which then is not named."""
     best: _Weighed | None = None
     for one in weighed:
         if best is None or one.bits > best.bits:
@@ -184,7 +184,7 @@ def _carried(codec: Codec, weighed: list[_Weighed]) -> bool:
 
 
 def _best(weighed: list[_Weighed]) -> _Weighed:
-    """The first, or what it is carried by where that has enough for itself."""
+    """The first, or the one that contains it if that has enough evidence of its own."""
     best = weighed[0]
     for one in weighed:
         if best.codec.name in one.codec.carries and one.bits >= one.asked:

@@ -6,7 +6,7 @@ from typing import Final
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.node import Json
 
-# The words for floats that are no numbers.
+# The words for floats that are not finite.
 NOT_FINITE: Final[dict[str, float]] = {
     "NaN": float("nan"),
     "Infinity": float("inf"),
@@ -42,14 +42,14 @@ def wrong(where: Path | str, text: str, step: str = "") -> EncodeError:
 
 
 def object_of(value: Json, where: Path | str, what: str) -> dict[str, Json]:
-    """An object; `what` says what it was to be."""
+    """An object; `what` names what was expected."""
     if not isinstance(value, dict):
         raise wrong(where, f"expected an object: {what}")
     return value
 
 
 def array_of(value: Json, where: Path | str, what: str) -> list[Json]:
-    """An array; `what` says of what."""
+    """An array; `what` names its items."""
     if not isinstance(value, list):
         raise wrong(where, f"expected an array of {what}")
     return value

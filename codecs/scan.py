@@ -38,7 +38,7 @@ def plain_end(data: bytes, at: i64, end: i64) -> i64:
             kept = (one << left * 8) - 1
             word = (word & kept) | (spaces & ~kept)
         # Eight bytes tested at once. Where no top bit is set, a subtraction sets that of a byte that is
-        # smaller than what is taken away, and, by the borrow, at most those of bytes behind such a one.
+        # smaller than what is taken away, and, by the borrow, at most those of bytes after such a one.
         found = (word - spaces) | ((word ^ quotes) - ones)
         found |= ((word ^ backslashes) - ones) | ((word ^ deletes) - ones)
         if (word | found) & tops != 0:
@@ -80,7 +80,7 @@ def json_end(data: bytes, at: i64, end: i64) -> i64:
             return at
         if byte == 0xE0:
             low = 0xA0
-        elif byte == 0xED:  # behind it, a surrogate
+        elif byte == 0xED:  # followed by it, a surrogate
             high = 0xA0
         elif byte == 0xF0:
             low = 0x90
@@ -96,7 +96,7 @@ def json_end(data: bytes, at: i64, end: i64) -> i64:
 
 
 def joined_pair(data: bytes, at: i64, end: i64) -> bytes:
-    """The UTF-8 of the character whose two surrogates stand at a position in CESU-8; else nothing."""
+    """The UTF-8 of the character whose two surrogates are at a position in CESU-8; else nothing."""
     if end - at < 6 or data[at] != 0xED or data[at + 3] != 0xED:
         return b""
     high: i64 = data[at + 1]
@@ -110,10 +110,10 @@ def joined_pair(data: bytes, at: i64, end: i64) -> bytes:
 
 
 def slot_of(data: bytes, at: i64, size: i64) -> i64:
-    """A number below SLOTS for the name of `size` bytes at a position: where a table has its entry."""
+    """A hash below SLOTS of the name of `size` bytes at a position: the index of its entry in a table."""
     key = size
     if size >= 8:
-        # names differ in their last word, seldom in the package they start with
+        # names differ in their last word, rarely in the package they start with
         key += read_i64_le(data, at + size - 8) * 31 + read_i64_le(data, at + size // 2 - 4)
     else:
         end = at + size
@@ -125,25 +125,25 @@ def slot_of(data: bytes, at: i64, size: i64) -> i64:
     return (key >> 20 ^ key) & (SLOTS - 1)
 
 
-def starts_with(data: bytes, at: i64, what: bytes) -> bool:
-    """True where `what` lies at a position of the data."""
-    size: i64 = len(what)
+def starts_with(data: bytes, at: i64, prefix: bytes) -> bool:
+    """Whether `prefix` is at a position of the data."""
+    size: i64 = len(prefix)
     if at + size > len(data):
         return False
     place: i64 = 0
     while place + 8 <= size:
-        if read_i64_le(data, at + place) != read_i64_le(what, place):
+        if read_i64_le(data, at + place) != read_i64_le(prefix, place):
             return False
         place += 8
     while place < size:
-        if data[at + place] != what[place]:
+        if data[at + place] != prefix[place]:
             return False
         place += 1
     return True
 
 
 def same_bytes(data: bytes, first: i64, second: i64, size: i64) -> bool:
-    """True where two stretches of the data are equal."""
+    """Whether two ranges of the data are equal."""
     end = first + size
     while first + 8 <= end:
         if read_i64_le(data, first) != read_i64_le(data, second):
@@ -159,7 +159,7 @@ def same_bytes(data: bytes, first: i64, second: i64, size: i64) -> bool:
 
 
 def write_part(out: BytesWriter, data: bytes, at: i64, end: i64) -> None:
-    """Write data[at:end], which lies in the data; short parts without making an object of them."""
+    """Write data[at:end]; short parts without making an object of them."""
     if end - at > _SHORT:
         out.write(data[at:end])
         return

@@ -263,7 +263,7 @@ def _radiotap(data: bytes, position: i64, size: i64) -> i64:
 
 
 def _radiotap_padded(data: bytes, position: i64, end: i64) -> bool:
-    """Whether the flags field (radiotap.org) says that the 802.11 header is padded to four bytes."""
+    """Whether the flags field (radiotap.org) states that the 802.11 header is padded to four bytes."""
     present = u32_le(data, position + 4)
     first: i64 = present
     cursor: i64 = position + 8
