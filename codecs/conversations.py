@@ -11,6 +11,7 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import registry
 from wirelens.codecs.captures.flow import Flow, Piece
+from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.detection import MARGIN, Detection, detect
@@ -221,7 +222,8 @@ class Conversations:
 
     `protocol` None detects each flow's. `verdicts`, if given, gets the verdict on each direction under
     (flow number, direction) as soon as it stands. With `sources` records get their `source`; `file` is the
-    file's name in it. With `arrivals` messages get theirs. `foreign` counts bytes of no known protocol,
+    file's name in it; of merged captures `files` has the names, by the numbers of files in those of packets.
+    With `arrivals` messages get theirs. `foreign` counts bytes of no known protocol,
     `foreign_flows` the flows that have such. `unattached_notes`: notes on flows of known protocols that no
     record carries, as (direction as text, note), the first NOTES_KEPT.
     """
@@ -233,11 +235,13 @@ class Conversations:
         sources: bool = True,
         file: str = "",
         arrivals: bool = False,
+        files: tuple[str, ...] = (),
     ) -> None:
         self.protocol: Final = protocol
         self.verdicts: Final = verdicts
         self.sources: Final = sources
         self.file: Final = file
+        self.files: Final = files
         self.arrivals: Final = arrivals
         self.foreign = 0
         self.foreign_flows = 0
@@ -508,7 +512,13 @@ class Conversations:
                         latency = int(time_us - request.time_us)
         if self.sources:
             latency_us: i64 = -1 if latency is None else latency
-            record.origin = Origin(self._place(side), time_us, packets, pair, latency_us)
+            place = self._place(side)
+            shown = packets
+            if self.files:
+                file = packets[-1] >> FILE_SHIFT if packets else 0
+                place = self._place_in(side, self.files[file])
+                shown = tuple([number & NUMBER_MASK for number in packets if number >> FILE_SHIFT == file])
+            record.origin = Origin(place, time_us, shown, pair, latency_us)
         messages.append(
             Message(side.flow, side.direction, record, int(time_us), packets, int(pair), latency, sources)
         )
@@ -531,6 +541,13 @@ class Conversations:
             sender = "" if usual == (side.direction == 0) else ends[side.direction]
             side.place = Place(self.file, text, flow.number, sender)
         return side.place
+
+    def _place_in(self, side: _Side, file: str) -> Place:
+        """The place of messages of a direction whose last byte is in a file."""
+        place = self._place(side)
+        if place.file != file:
+            place = side.place = Place(file, place.flow, place.number, place.sender)
+        return place
 
     def _requested(self, side: _Side, key: str, time_us: i64) -> i64:
         """Keep a request until its reply; the number of their pair."""

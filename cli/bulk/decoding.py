@@ -25,14 +25,12 @@ from wirelens.cli.bulk.accounts import (
 from wirelens.cli.bulk.chunks import (
     CHUNK,
     FILE,
-    FILE_SHIFT,
     RANGE,
     STATE_TIME,
     Row,
     SegmentRun,
     bucket_of,
     flow_key,
-    in_order,
 )
 from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.local_packets import PacketFiles
@@ -55,6 +53,8 @@ from wirelens.cli.bulk.rows import (
 from wirelens.cli.bulk.table import PartWriter, PendingWriter, RecordWriter
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import Assembler, FragmentRow, Piece, Reader, Segment, unbundle
+from wirelens.codecs.captures.merge import in_order
+from wirelens.codecs.captures.pcap import FILE_SHIFT
 from wirelens.codecs.captures.streams import OVER_TIME_US
 from wirelens.codecs.conversations import Conversations
 from wirelens.codecs.decoder import Decoder

@@ -37,6 +37,7 @@ from wirelens.cli.bulk.table import PartWriter, RecordWriter
 from wirelens.cli.bulk.variants import check_target, write_variants
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import FRESH
+from wirelens.codecs.captures.pcap import FILE_SHIFT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -240,7 +241,7 @@ class Job:
         """Numbers and names of the files of rows: the inputs, and those with pending bytes."""
         names = [(item.number, item.name) for item in self.inputs]
         pending = {number for number, row in self.ledger.items() if row.pending}
-        pending |= {fragment[5] >> chunks.FILE_SHIFT for fragment in self.fragments}
+        pending |= {fragment[5] >> FILE_SHIFT for fragment in self.fragments}
         pending -= {item.number for item in self.inputs}
         return names + [(number, self.ledger[number].file) for number in pending]
 

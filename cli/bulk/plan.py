@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from wirelens.cli.bulk.files import File, Readers
 from wirelens.cli.bulk.ledger import LedgerRow
-from wirelens.codecs.captures import FRESH, READABLE, UNSUPPORTED, PacketReader, Part, State
+from wirelens.codecs.captures import FRESH, READABLE, UNSUPPORTED, Part, State
 from wirelens.codecs.captures import split as split_capture
+from wirelens.codecs.captures.merge import NO_START, start_of
 
 HEAD_BYTES = 1 << 16  # of each file, inspected before the run
 TASK_BYTES = 1 << 26  # a task gets small files of about this many bytes together, fewer in small runs
@@ -119,12 +120,9 @@ def _inspect(
     except OSError as error:
         return Input(0, *file, "unreadable", NO_TIME, str(error), "")
     head_digest = digest(head)
-    reader = PacketReader()
-    packets = [packet for portion in reader.steps(head) for packet in portion]
-    if len(head) < HEAD_BYTES:
-        packets += reader.close()
-    container = reader.container
-    first_us = packets[0].time_us if packets else NO_TIME - 1
+    container, first_us = start_of(head, len(head) < HEAD_BYTES)
+    if first_us == NO_START:
+        first_us = NO_TIME - 1
     if container in READABLE:
         new = Input(0, *file, "capture", first_us, container, head_digest)
     elif container in UNSUPPORTED:

@@ -9,8 +9,6 @@ from wirelens.cli.bulk.chunks import (
     CHUNK,
     CHUNK_BYTES,
     FILE,
-    FILE_SHIFT,
-    NUMBER_MASK,
     RANGE,
     STATE_TIME,
     TASK_BYTES,
@@ -23,6 +21,7 @@ from wirelens.cli.bulk.local_packets import PacketWriter
 from wirelens.cli.bulk.plan import Range
 from wirelens.codecs.captures import Bundler, Dissector, FragmentRow, Packet, Segment, range_reader
 from wirelens.codecs.captures.bundles import Bundle
+from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
 from wirelens.codecs.captures.reader import packet_notes
 
 BATCH_BYTES = 1 << 23  # rows are given out in batches of about this many bytes
@@ -119,7 +118,7 @@ def _read_capture(
     waiting = dissector.state()
     if waiting:
         write_fragments(fragments, source.place, bundler.time, waiting)
-    notes = reader.notes + packet_notes(dissector, NUMBER_MASK)
+    notes = reader.notes + packet_notes(dissector.damaged, NUMBER_MASK)
     if not unreadable and reader.bytes_fed != source.length:
         less = source.length - reader.bytes_fed
         unreadable.append(Problem("unreadable", reader.position, f"{less} bytes less than it had"))

@@ -11,8 +11,8 @@ from typing import Any, Final
 from librt.strings import BytesWriter, write_i32_le, write_i64_le
 from mypy_extensions import i32, i64
 
-from wirelens.cli.bulk.chunks import FILE_SHIFT
 from wirelens.codecs.captures.flow import Flow, Piece
+from wirelens.codecs.captures.pcap import FILE_SHIFT
 from wirelens.codecs.codes import Note
 from wirelens.codecs.conversations import Conversations, Message
 from wirelens.codecs.notation import Writer, tree_json

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from wirelens.cli.bulk.chunks import FILE_SHIFT, NUMBER_MASK
 from wirelens.cli.bulk.files import Folder
 from wirelens.cli.bulk.rows import Columns, Texts
+from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
 from wirelens.codecs.numbers import time_text
 
 if TYPE_CHECKING:

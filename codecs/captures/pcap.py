@@ -21,6 +21,9 @@ NOTES_KEPT: Final = 1000  # at most this many notes are kept; further damage is 
 RESYNC_RECORDS: Final = 3  # records in a row that must fit before reading resumes after damage
 RESYNC_SECONDS: Final = 86_400  # records after damage are at most this far from the last good one
 
+FILE_SHIFT: Final = 40  # bits of a packet's number; in those above is its file's, where there are several
+NUMBER_MASK: Final = (1 << FILE_SHIFT) - 1
+
 MICROSECONDS: Final = 0xA1B2C3D4
 NANOSECONDS: Final = 0xA1B23C4D
 MODIFIED: Final = 0xA1B2CD34

@@ -128,7 +128,7 @@ class Reader:
     @property
     def damage(self) -> list[Note]:
         """What is wrong with the file and its packets; offsets in the unpacked file."""
-        return self.packet_reader.notes + packet_notes(self.dissector, int(~self._file_bits))
+        return self.packet_reader.notes + packet_notes(self.dissector.damaged, int(~self._file_bits))
 
     @property
     def damages(self) -> int:
@@ -137,15 +137,15 @@ class Reader:
         return self.packet_reader.damages + ignored.get("cut", 0) + ignored.get("bad-header", 0)
 
 
-def packet_notes(dissector: Dissector, mask: int = -1) -> list[Note]:
-    """Damage to packets; `mask` removes the bits of their files from their numbers."""
+def packet_notes(damaged: Iterable[tuple[int, int, str]], mask: int = -1) -> list[Note]:
+    """Notes on the packets that a dissector found damaged; `mask` removes the file's bits from numbers."""
     return [
         Note(
             "bad-packet",
             offset,
             f"packet {number & mask}: a header {'is cut' if reason == 'cut' else 'is invalid'}",
         )
-        for offset, number, reason in dissector.damaged
+        for offset, number, reason in damaged
     ]
 
 

@@ -25,6 +25,7 @@ PROBE_TIME_US: Final = 1_000_000  # keep-alives are at least this far apart
 OUT_OF_STEP: Final = 1 << 28  # bytes that lie this far back belong to another connection
 RESET_DISTANCE: Final = 1 << 20  # a reset counts if its number is at most this far from the expected one
 IN_FLIGHT: Final = 1 << 16  # bytes after a reset by the other side are at most this far ahead of the stream
+KEY6: Final = 37  # bytes of the key of a flow over IPv6; those over IPv4 have 13
 OVER_TIME_US: Final = 24 * 3600 * 1_000_000  # a flow silent for longer is over; what comes is another
 
 
@@ -159,8 +160,8 @@ class Assembler(Sequencer):
         key = segment.key
         if self.open_flows >= FLOWS:
             self._make_room(pieces)
-        half = (len(key) - 1) // 2
-        low, high = key[1 : 1 + half], key[1 + half :]
+        half = 6 if len(key) < KEY6 else 18  # address and port; the point of the capture may follow
+        low, high = key[1 : 1 + half], key[1 + half : 1 + 2 * half]
         flags = segment.flags
         # the answer to a SYN comes from the other side
         sender: i64 = 1 if flags & SYN and flags & ACK else 0

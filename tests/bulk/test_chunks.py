@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wirelens.cli.bulk import plain_json
-from wirelens.cli.bulk.chunks import in_order
 from wirelens.codecs.captures import Bundler, Segment, unbundle
 from wirelens.codecs.captures.bundles import Bundle
+from wirelens.codecs.captures.merge import in_order
 
 words = st.integers(0, (1 << 32) - 1)
 longs = st.integers(-(1 << 62), (1 << 62) - 1)
