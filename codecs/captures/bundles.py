@@ -18,8 +18,9 @@ Bundle = tuple[
 ]  # key of the flow; running time and packet of the first segment; segments
 
 _WORDS: Final = 56  # bytes of a segment before the numbers of its packets
-_FORWARD: Final = 0x100
-_FRAGMENTS: Final = 0x200
+_FORWARD: Final = 1 << 16  # above the flags of a segment
+_FRAGMENTS: Final = 1 << 17
+_FLAGS: Final = (1 << 16) - 1
 _LOW: Final = 0xFFFFFFFF
 
 
@@ -163,7 +164,7 @@ def unbundle(key: bytes, data: bytes) -> tuple[list[tuple[int, int]], list[Segme
                 flags & _FORWARD != 0,
                 first & _LOW,
                 second & _LOW,
-                flags & 0xFF,
+                flags & _FLAGS,
                 payload,
                 missing,
                 time_us,

@@ -16,7 +16,7 @@ segments = st.builds(
     st.booleans(),
     words,
     words,
-    st.integers(0, 255),
+    st.integers(0, 511),
     st.binary(max_size=80),
     st.integers(0, 1 << 31),
     longs,
