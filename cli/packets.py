@@ -29,6 +29,18 @@ UNREAD: Final = {
     "encrypted": "encrypted",
     "fragment-incomplete": "in fragments of which some are missing",
     "layers": "with too many headers",
+    "gre": "of an unknown kind of GRE",
+    "nsh": "of an unknown protocol in NSH",
+    "pktap": "of an unknown link type in PKTAP",
+}
+UNREAD_KINDS: Final = {  # what is not read by its number
+    "link-type": "link type",
+    "ethertype": "EtherType",
+    "ip-protocol": "IP protocol",
+    "gre-type": "GRE type",
+    "ppp-protocol": "PPP protocol",
+    "address-family": "address family",
+    "cooked-protocol": "protocol of Linux cooked captures",
 }
 
 
@@ -116,8 +128,9 @@ def unread_packets(ignored: dict[str, int]) -> str:
     """The packets that may carry messages but cannot be read, as a sentence; "" for none."""
     parts: list[str] = []
     for reason, number in sorted(ignored.items(), key=lambda entry: -entry[1]):
-        if reason.startswith("link-type "):
-            parts.append(f"{count(number, 'packet')} of the link type {reason[10:]}")
+        kind, _, name = reason.partition(" ")
+        if kind in UNREAD_KINDS:
+            parts.append(f"{count(number, 'packet')} of the {UNREAD_KINDS[kind]} {name}")
         elif reason in UNREAD:
             parts.append(f"{count(number, 'packet')} {UNREAD[reason]}")
     return ", ".join(parts[:NOTES_SHOWN])

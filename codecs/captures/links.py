@@ -1,6 +1,7 @@
 """Link layers but Ethernet: from the start of a frame to the network layer in it.
 
-Sources: IEEE 802.2, 802.5, 802.11; RFC 1661, 1662, 2427; the LINKTYPE_ list of tcpdump.org.
+Sources: IEEE 802.2, 802.5, 802.11; RFC 1661, 1662, 2427, 4391; the LINKTYPE_ list of tcpdump.org; Apple's
+net/pktap.h.
 """
 
 from typing import Final
@@ -22,6 +23,7 @@ from wirelens.codecs.captures.layers import (
     FDDI,
     FIREWIRE,
     FRAME_RELAY,
+    IPOIB,
     IPV4,
     IPV6,
     LLC,
@@ -32,14 +34,20 @@ from wirelens.codecs.captures.layers import (
     NULL,
     PADDED_WLAN,
     PFLOG,
+    PKTAP,
     PPI,
     PPP,
+    PPP_PROTOCOL,
     PPPOE_SESSION,
     PRISM,
     RADIOTAP,
     RAW,
+    TAGGED,
+    TAGGED_BEFORE,
+    TAGGED_LONG,
     TOKEN_RING,
     UNREAD,
+    USER2,
     WLAN,
     u16_be,
     u16_le,
@@ -70,13 +78,20 @@ LINK_LAYERS: Final[dict[int, int]] = {
     119: PRISM,
     127: RADIOTAP,
     138: FIREWIRE,
+    149: USER2,
     163: AVS,
     192: PPI,
     219: MPLS,
     228: IPV4,
     229: IPV6,
     239: NFLOG,
+    242: IPOIB,
+    258: PKTAP,
     276: COOKED2,
+    281: TAGGED,  # Broadcom
+    282: TAGGED_BEFORE,  # Broadcom
+    284: TAGGED,  # Marvell
+    285: TAGGED_LONG,  # Marvell
 }
 
 ENC_HEADER: Final = 12
@@ -85,6 +100,7 @@ RADIOTAP_FLAGS_PADDED: Final = 0x20
 
 # Protocols of LLC, by the two service access points
 SNAP_SAPS: Final = 0xAAAA
+CISCO: Final = 0x00000C  # the organization whose SNAP protocols are not EtherTypes
 IP_SAPS: Final = 0x0606
 
 # Protocols of PPP
@@ -92,12 +108,16 @@ PPP_IPV4: Final = 0x21
 PPP_IPV6: Final = 0x57
 PPP_MPLS: Final = 0x281
 PPP_MPLS_MULTICAST: Final = 0x283
+PPP_LOWEST_CONTROL: Final = 0x8000  # from here on, protocols that only set up the link
 
 # Network layer protocol identifiers (RFC 2427)
 NLPID_SNAP: Final = 0x80
 NLPID_IPV4: Final = 0xCC
 NLPID_IPV6: Final = 0x8E
 
+IPOIB_HEADER: Final = 44  # a global route header, then an EtherType and two bytes
+PKTAP_HEADER: Final = 12  # bytes that are read of it
+PKTAP_PACKET: Final = 1  # a packet follows
 NFLOG_PAYLOAD: Final = 9  # the type of the field that holds the packet
 COOKED_8023: Final = 1  # Linux's protocol of frames without LLC
 COOKED_8022: Final = 4  # and with LLC
@@ -138,8 +158,24 @@ def link_header(layer: i64, data: bytes, position: i64, size: i64) -> i64:
     if layer == FRAME_RELAY:
         return _frame_relay(data, position, size)
     if layer == FIREWIRE:
-        return CUT if position + 18 > size else 18 << 32 | u16_be(data, position + 16)
+        return _ether_type(data, position, size, 16, 2)
+    if layer == TAGGED:
+        return _ether_type(data, position, size, 16, 2)
+    if layer == TAGGED_LONG:
+        return _ether_type(data, position, size, 20, 2)
+    if layer == TAGGED_BEFORE:
+        return 4 << 32 | ETHERNET
+    if layer == IPOIB:
+        return _ether_type(data, position, size, IPOIB_HEADER - 4, 4)
+    if layer == PKTAP or layer == USER2:
+        return _pktap(data, position, size, layer)
     return UNREAD
+
+
+def _ether_type(data: bytes, position: i64, size: i64, before: i64, length: i64) -> i64:
+    """A header with an EtherType after `before` bytes, and `length` bytes from it to the header's end."""
+    end = before + length
+    return CUT if position + end > size else end << 32 | u16_be(data, position + before)
 
 
 def _cooked(data: bytes, position: i64, size: i64, length: i64, protocol_at: i64) -> i64:
@@ -160,6 +196,9 @@ def _null(data: bytes, position: i64, size: i64, big_endian: bool) -> i64:
         return CUT
     family = u32_be(data, position)
     if not big_endian and family > 0xFFFF:
+        kind = family & 0xFFFF
+        if kind == IPV4 or kind == IPV6:
+            return 4 << 32 | kind
         family = u32_le(data, position)
     return 4 << 32 | _family(family) if family <= 0xFFFF else BAD
 
@@ -189,6 +228,8 @@ def _llc(data: bytes, position: i64, size: i64) -> i64:
         return CUT
     saps = u16_be(data, position)
     if saps == SNAP_SAPS and position + 8 <= size:
+        if u32_be(data, position + 2) & 0xFFFFFF == CISCO:
+            return UNREAD
         return 8 << 32 | u16_be(data, position + 6)
     return 3 << 32 | IPV4 if saps == IP_SAPS else UNREAD
 
@@ -221,7 +262,7 @@ def _ppp(data: bytes, position: i64, size: i64) -> i64:
         return length << 32 | IPV6
     if kind == PPP_MPLS or kind == PPP_MPLS_MULTICAST:
         return length << 32 | MPLS
-    return UNREAD
+    return UNREAD if kind >= PPP_LOWEST_CONTROL else length << 32 | (PPP_PROTOCOL + kind)
 
 
 def _wlan(data: bytes, position: i64, size: i64, padded: bool) -> i64:
@@ -300,6 +341,25 @@ def _ppi(data: bytes, position: i64, size: i64) -> i64:
     if length < 8 or layer < 0 or layer == PPI:
         return BAD
     return length << 32 | layer
+
+
+def _pktap(data: bytes, position: i64, size: i64, layer: i64) -> i64:
+    """A header of macOS, in the host's byte order: its length, what follows, the LINKTYPE_ of that."""
+    if position + PKTAP_HEADER > size:
+        return UNREAD if layer == USER2 else CUT
+    length = u32_le(data, position)
+    kind = u32_le(data, position + 4)
+    link_type: int = u32_le(data, position + 8)
+    if length > 0xFFFF:
+        length = u32_be(data, position)
+        kind = u32_be(data, position + 4)
+        link_type = u32_be(data, position + 8)
+    inner: i64 = LINK_LAYERS.get(link_type, UNREAD)
+    if kind != PKTAP_PACKET or inner < 0 or inner == layer:
+        return UNREAD
+    if length < PKTAP_HEADER:
+        return UNREAD if layer == USER2 else BAD
+    return length << 32 | inner
 
 
 def _nflog(data: bytes, position: i64, size: i64) -> i64:

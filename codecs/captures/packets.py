@@ -291,8 +291,7 @@ class Dissector:
                     return self._fragment6(packet, data, position, part, addresses, whole)
                 layer = IP + data[position]
                 position += 8
-            elif layer == PPPOE_SESSION:
-                # RFC 2516 section 4
+            elif layer == PPPOE_SESSION:  # RFC 2516 section 4
                 if position + 6 > size:
                     return self._end(CUT, layer, outer, packet)
                 whole = min(whole, position + 6 + u16_be(data, position + 4))
@@ -313,6 +312,9 @@ class Dissector:
                     return self._end(step, layer, outer, packet)
                 position += step >> 32
                 layer = step & LAYER_MASK
+                if layer < LOWEST_ETHERTYPE:
+                    whole = min(whole, position + layer) if layer else whole
+                    layer = LLC
         return self._end(TOO_DEEP, layer, outer, packet)
 
     def _end(self, step: i64, layer: i64, outer: Segment | None, packet: Packet) -> Segment | None:

@@ -1,7 +1,7 @@
 """Tunnels and tags: from a header that encapsulates packets to the layer in it.
 
-Sources: IEEE 802.1ah, 802.1BR; RFC 2661, 2784, 2890, 2637, 3032, 3378, 4023, 4380, 7348, 7510, 8086, 8300,
-8926; draft-foschiano-erspan; 3GPP TS 29.281.
+Sources: IEEE 802.1ah, 802.1AE, 802.1BR; RFC 2661, 2784, 2890, 2637, 3032, 3378, 4023, 4380, 7348, 7510, 8086,
+8300, 8926; draft-foschiano-erspan; draft-smith-kandula-sxp (Cisco metadata); 3GPP TS 29.281.
 """
 
 from typing import Final
@@ -11,8 +11,11 @@ from mypy_extensions import i64
 from wirelens.codecs.captures.layers import (
     BACKBONE,
     BAD,
+    CISCO_METADATA,
     CUT,
+    E_TAG,
     ETHERNET,
+    GRE_PROTOCOL,
     IP,
     IP_AUTHENTICATION,
     IP_ETHERIP,
@@ -23,13 +26,17 @@ from wirelens.codecs.captures.layers import (
     IP_MPLS,
     IPV4,
     IPV6,
+    MACSEC,
     MPLS,
     MPLS_MULTICAST,
+    NO_TRANSPORT,
     NSH,
     PPP,
+    QINQ,
     RAW,
     TRANSPARENT_ETHERNET,
     UNREAD,
+    VLAN,
     VN_TAG,
     u16_be,
 )
@@ -54,9 +61,22 @@ GRE_PPP: Final = 0x880B
 GRE_ERSPAN: Final = 0x88BE  # types I and II
 GRE_ERSPAN3: Final = 0x22EB
 GRE_WCCP: Final = 0x883E
+GRE_READ: Final = (  # EtherTypes in GRE that are read, or known to have no TCP or UDP
+    IPV4,
+    IPV6,
+    TRANSPARENT_ETHERNET,
+    VLAN,
+    QINQ,
+    MPLS,
+    MPLS_MULTICAST,
+    NSH,
+    *NO_TRANSPORT,
+)
 
 BACKBONE_TAG: Final = 4  # bytes; the customer's addresses after it are those of the inner frame
 ETHERIP_HEADER: Final = 2
+MACSEC_CHANGED: Final = 0x0C  # encrypted, or changed in another way
+MACSEC_CHANNEL: Final = 0x20  # a channel identifier of eight bytes is in the header
 IPV6_HEADER: Final = 40
 
 
@@ -82,6 +102,10 @@ def tunnel_header(layer: i64, data: bytes, position: i64, size: i64) -> i64:
         return BACKBONE_TAG << 32 | ETHERNET
     if layer == VN_TAG:
         return CUT if position + 6 > size else 6 << 32 | u16_be(data, position + 4)
+    if layer == E_TAG or layer == CISCO_METADATA:
+        return CUT if position + 8 > size else 8 << 32 | u16_be(data, position + 6)
+    if layer == MACSEC:
+        return _macsec(data, position, size)
     return UNREAD
 
 
@@ -106,7 +130,7 @@ def udp_tunnel(data: bytes, ports: i64, position: i64, end: i64) -> i64:
 
 def _tunnel_of_port(data: bytes, position: i64, end: i64, port: i64) -> i64:
     if port == VXLAN_PORT or port == VXLAN_LINUX_PORT or port == VXLAN_GPE_PORT:
-        return _vxlan(data, position)
+        return _vxlan(data, position, port == VXLAN_GPE_PORT)
     if port == GENEVE_PORT:
         return _geneve(data, position)
     if port == TEREDO_PORT:
@@ -124,15 +148,15 @@ def _tunnel_of_port(data: bytes, position: i64, end: i64, port: i64) -> i64:
     return UNREAD
 
 
-def _vxlan(data: bytes, position: i64) -> i64:
-    """RFC 7348 section 5; with bit 2 the next protocol of its generic extension."""
+def _vxlan(data: bytes, position: i64, generic: bool) -> i64:
+    """RFC 7348 section 5, reserved bits ignored; `generic`: bit 2 announces a next protocol."""
     flags: i64 = data[position]
     if flags & 8 == 0:
         return UNREAD
-    if flags & 4:
+    if generic and flags & 4:
         layer = _next_protocol(data[position + 3])
         return layer if layer < 0 else 8 << 32 | layer
-    return 8 << 32 | ETHERNET if data[position + 7] == 0 else UNREAD
+    return 8 << 32 | ETHERNET
 
 
 def _geneve(data: bytes, position: i64) -> i64:
@@ -193,7 +217,9 @@ def _nsh(data: bytes, position: i64, size: i64) -> i64:
         return CUT
     length: i64 = (data[position + 1] & 0x3F) * 4
     layer = _next_protocol(data[position + 3])
-    return BAD if length < 8 or layer < 0 else length << 32 | layer
+    if length < 8:
+        return BAD
+    return layer if layer < 0 else length << 32 | layer
 
 
 def _next_protocol(number: i64) -> i64:
@@ -241,7 +267,7 @@ def _gre(data: bytes, position: i64, size: i64) -> i64:
             length += 4
         if flags & 0x0080:
             length += 4
-        return length << 32 | PPP if kind == GRE_PPP else UNREAD
+        return length << 32 | (PPP if kind == GRE_PPP else GRE_PROTOCOL + kind)
     if flags & 0x4007:
         return UNREAD
     if flags & 0x8000:
@@ -266,7 +292,20 @@ def _gre(data: bytes, position: i64, size: i64) -> i64:
         layer = IPV4
         if position + length < size and data[position + length] >> 4 != 4:
             length += 4
+    elif kind not in GRE_READ:
+        layer = GRE_PROTOCOL + kind
     return length << 32 | layer
+
+
+def _macsec(data: bytes, position: i64, size: i64) -> i64:
+    """IEEE 802.1AE section 9.3, with the EtherType after it; UNREAD where that is not in clear text."""
+    if position + 8 > size:
+        return CUT
+    flags: i64 = data[position]
+    if flags & MACSEC_CHANGED:
+        return UNREAD
+    length: i64 = 14 if flags & MACSEC_CHANNEL else 6
+    return CUT if position + length + 2 > size else (length + 2) << 32 | u16_be(data, position + length)
 
 
 def _mpls(data: bytes, position: i64, size: i64) -> i64:

@@ -31,3 +31,8 @@ def sizes(name: str) -> list[tuple[int, int]]:
 )
 def test_the_bytes_of_one_connection(name: str, expected: tuple[int, int]) -> None:
     assert sizes(name) == [expected]
+
+
+@pytest.mark.parametrize("name", ["etag.pcap", "vxlan_reserved_last.pcap"])
+def test_what_lies_in_tags_and_tunnels_is_read(name: str) -> None:
+    assert sizes(name) == [(369, 340)]

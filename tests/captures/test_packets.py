@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from wirelens.codecs.captures import Dissector, Packet, Segment, flows
 from wirelens.codecs.captures.fragments import FRAGMENT_BYTES, FRAGMENT_DATAGRAMS, FRAGMENT_TIME_US
 from wirelens.codecs.captures.links import LINK_LAYERS
+from wirelens.codecs.captures.packets import DUPLICATE
 
 DATA = b"what the client says"
 INNER = ipv4(tcp(data=DATA, seq=77, ack=99, flags=PSH | ACK))
@@ -61,6 +62,16 @@ WLAN_FOUR = b"\x08\x03\0\0" + bytes(26)
 NFLOG = b"\2\0\0\0" + struct.pack("<HH", 8, 1) + bytes(4) + struct.pack("<HH", 4 + len(INNER), 9)
 LABELS = b"\0\1\0\x40\0\2\1\x40"
 
+
+def pktap(link_type: int, frame: bytes, order: str = "<", length: int = 108) -> bytes:
+    return struct.pack(order + "III", length, 1, link_type) + bytes(length - 12) + frame
+
+
+def tagged(size: int) -> bytes:
+    """What follows the addresses: a switch's tag, an EtherType, a packet."""
+    return bytes(size) + u16(0x0800) + INNER
+
+
 FRAMES: dict[str, tuple[int, bytes]] = {
     "ethernet": (1, ethernet(INNER)),
     "ethernet-padding": (1, ethernet(INNER) + bytes(6)),
@@ -69,6 +80,12 @@ FRAMES: dict[str, tuple[int, bytes]] = {
     "qinq": (1, ethernet(u16(5, 0x8100, 6, 0x0800) + INNER, 0x88A8)),
     "vlan-three": (1, ethernet(u16(5, 0x8100, 6, 0x8100, 7, 0x0800) + INNER, 0x9100)),
     "vntag": (1, ethernet(bytes(4) + u16(0x8100, 6, 0x0800) + INNER, 0x8926)),
+    "vntag-llc": (1, ethernet(bytes(4) + u16(8 + len(INNER)) + SNAP + INNER + bytes(3), 0x8926)),
+    "etag": (1, ethernet(b"\x10\2\1\3\4\5" + u16(0x0800) + INNER, 0x893F)),
+    "etag-vlan": (1, ethernet(bytes(6) + u16(0x8100, 6, 0x0800) + INNER, 0x893F)),
+    "cisco-metadata": (1, ethernet(b"\1\1" + u16(1, 99, 0x0800) + INNER, 0x8909)),
+    "macsec-clear": (1, ethernet(b"\x40\0\0\0\0\1" + u16(0x0800) + INNER + bytes(16), 0x88E5)),
+    "macsec-clear-channel": (1, ethernet(b"\x20\0" + bytes(12) + u16(0x0800) + INNER + bytes(16), 0x88E5)),
     "mpls": (1, ethernet(LABELS + INNER, 0x8847)),
     "mpls-ethernet": (1, ethernet(LABELS + bytes(4) + ethernet(INNER), 0x8847)),
     "provider-backbone": (1, ethernet(bytes(4) + ethernet(INNER), 0x88E7)),
@@ -112,6 +129,19 @@ FRAMES: dict[str, tuple[int, bytes]] = {
     "fddi": (10, bytes(13) + SNAP + INNER),
     "atm-llc": (100, SNAP + INNER),
     "frame-relay": (107, b"\x18\x41\x03\xcc" + INNER),
+    "pktap": (258, pktap(1, ethernet(INNER))),
+    "pktap-big": (258, pktap(1, ethernet(INNER), order=">")),
+    "pktap-long": (258, pktap(1, ethernet(INNER), length=156)),
+    "pktap-null": (258, pktap(0, struct.pack("<I", 2) + INNER)),
+    "pktap-raw": (258, pktap(12, INNER)),
+    "pktap-149": (149, pktap(1, ethernet(INNER))),
+    "ip-over-infiniband": (242, bytes(40) + u16(0x0800, 0) + INNER),
+    "switch-tag": (281, ethernet(b"")[:12] + tagged(4)),
+    "switch-tag-before": (282, bytes(4) + ethernet(INNER)),
+    "switch-tag-marvell": (284, ethernet(b"")[:12] + tagged(4)),
+    "switch-tag-long": (285, ethernet(b"")[:12] + tagged(8)),
+    "switch-tag-llc": (284, ethernet(b"")[:12] + bytes(4) + u16(8 + len(INNER)) + SNAP + INNER + bytes(5)),
+    "null-ethertype": (0, b"\x0f\0\x08\0" + INNER),
     "firewire": (138, bytes(16) + b"\x08\0" + INNER),
     "gre": (1, gre(0x0800, INNER)),
     "gre-key": (1, gre(0x0800, INNER, 0x2000, bytes(4))),
@@ -130,6 +160,10 @@ FRAMES: dict[str, tuple[int, bytes]] = {
     "authentication": (1, ethernet(ipv4(b"\x06\x04\0\0" + bytes(20) + INNER[20:], 51))),
     "vxlan": (1, tunnel(4789, b"\x08\0\0\0\0\0\1\0" + ethernet(INNER))),
     "vxlan-linux": (1, tunnel(8472, b"\x08\0\0\0\0\0\1\0" + ethernet(INNER))),
+    "vxlan-reserved-last": (1, tunnel(4789, b"\x08\0\0\0\0\0\1\1" + ethernet(INNER))),
+    "vxlan-reserved-flags": (1, tunnel(4789, b"\xff\1\xd1\xf2\0\0\1\1" + ethernet(INNER))),
+    "vxlan-group-policy": (1, tunnel(4789, b"\x88\0\0\7\0\0\1\0" + ethernet(INNER))),
+    "vxlan-gpe-ethernet": (1, tunnel(4790, b"\x08\0\0\0\0\0\1\0" + ethernet(INNER))),
     "vxlan-gpe": (1, tunnel(4790, b"\x0c\0\0\1\0\0\1\0" + INNER)),
     "vxlan-nsh": (1, tunnel(4790, b"\x0c\0\0\4\0\0\1\0" + b"\0\2\1\1\0\0\0\0" + INNER)),
     "nsh-in-udp": (1, tunnel(6633, b"\0\2\1\1\0\0\0\0" + INNER)),
@@ -247,6 +281,31 @@ def test_frames_of_an_aggregate_of_80211_come_in_order() -> None:
     assert flow.directions[0].data == b"abcdefgh"
 
 
+@pytest.mark.parametrize(
+    ("options", "duplicate"),
+    [
+        (struct.pack(">BBBBII", 1, 1, 5, 10, 98, 99), True),
+        (struct.pack(">BBBBIIBBBBII", 1, 1, 8, 10, 7, 7, 1, 1, 5, 10, 98, 99), True),
+        (struct.pack(">BBBBIIII", 1, 1, 5, 18, 98, 99, 500, 600), True),
+        (struct.pack(">BBBBII", 1, 1, 5, 10, 97, 99), False),
+        (struct.pack(">BBBBII", 1, 1, 5, 10, 100, 101), False),
+        (struct.pack(">BBBBII", 1, 1, 8, 10, 98, 99), False),
+        (struct.pack(">BBBBII", 0, 1, 5, 10, 98, 99), False),
+        (bytes([3, 0]) * 8, False),
+    ],
+)
+def test_a_duplicate_that_an_acknowledgement_reports(options: bytes, duplicate: bool) -> None:
+    header = bytearray(tcp(seq=77, ack=99))
+    header[12] = (20 + len(options)) // 4 << 4
+    options += bytes(-len(options) % 4)
+    segment = dissect(ethernet(ipv4(bytes(header) + options)))
+    assert segment is not None
+    assert segment.flags == (ACK | DUPLICATE if duplicate else ACK)
+    segment = dissect(ethernet(ipv4(bytes(header) + options + b"data")))
+    assert segment is not None
+    assert segment.flags == ACK
+
+
 @pytest.mark.parametrize("size", range(20, 32))
 def test_a_snap_length_in_the_options(size: int) -> None:
     """Compiled code may not take a slice that ends before it begins."""
@@ -320,6 +379,25 @@ def test_a_datagram_to_a_tunnels_port_that_is_no_tunnel() -> None:
         (1, ethernet(bytes(28), 0x0806), "arp"),
         (1, ethernet(bytes(28), 0x88CC), "lldp"),
         (1, ethernet(bytes(28), 0x1234), "ethertype 0x1234"),
+        (1, ethernet(bytes(28), 0x8903), "ethertype 0x8903"),
+        (1, ethernet(b"\x2c\0" + bytes(40), 0x88E5), "encrypted"),
+        (1, ethernet(b"\x04\0" + bytes(40), 0x88E5), "encrypted"),
+        (1, ethernet(bytes(60), 0x9000), "loopback"),
+        (1, ethernet(b"\xaa\xaa\x03\0\0\x0c\x20\0" + bytes(20), 28), "llc"),
+        (1, gre(0x8200, bytes(40)), "gre-type 0x8200"),
+        (1, gre(0x0806, bytes(28)), "arp"),
+        (1, gre(0x1234, bytes(28), 0x3001, bytes(8)), "gre-type 0x1234"),
+        (1, gre(0x0800, INNER, 7), "gre"),
+        (1, ethernet(b"\0\2\1\x99" + bytes(40), 0x894F), "nsh"),
+        (9, b"\xff\x03\xc0\x21" + bytes(20), "ppp-control"),
+        (9, b"\xff\x03\x00\xfd" + bytes(20), "ppp-protocol 0x00fd"),
+        (258, pktap(147, INNER), "pktap"),
+        (258, struct.pack("<III", 108, 0, 1) + bytes(96), "pktap"),
+        (258, pktap(1, b"")[:11], "cut"),
+        (149, b"anything else", "link-type 149"),
+        (149, b"short", "link-type 149"),
+        (1, ethernet(ipv4(bytes(8), 108)), "ip-protocol 108"),
+        (1, ethernet(ipv4(bytes(8), 103)), "pim"),
         (1, ethernet(ipv4(bytes(8), 1)), "icmp"),
         (1, ethernet(ipv6(bytes(8), 58), 0x86DD), "icmpv6"),
         (1, ethernet(ipv4(bytes(8), 50)), "encrypted"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -236,3 +237,25 @@ def test_unread_packets_are_reported(run: Run, shared: Path) -> None:
     result = run("decode", str(shared / "captures" / "quirks" / "lt_user0_147.pcap"))
     assert result.exit_code == 0
     assert "not read: 4 packets of the link type 147" in result.stderr
+
+
+def test_each_kind_of_unread_packet_is_named(run: Run, tmp_path: Path) -> None:
+    network = b"\x45\0\0\x40" + bytes(5)
+    frames = [
+        b"\x89\x03" + bytes(40),
+        b"\x89\x03" + bytes(40),
+        b"\x08\0" + network + bytes([108]) + bytes(54),
+        b"\x08\0" + network + bytes([47]) + bytes(10) + b"\0\0\x82\0" + bytes(40),
+        b"\x88\xe5\x2c\0" + bytes(40),
+        b"\x08\x06" + bytes(40),
+    ]
+    data = struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65536, 1)
+    for frame in frames:
+        data += struct.pack("<IIII", 1, 0, 12 + len(frame), 12 + len(frame)) + bytes(12) + frame
+    path = tmp_path / "unread.pcap"
+    path.write_bytes(data)
+    result = run("flows", "-v", str(path))
+    assert (
+        f"{path}: not read: 2 packets of the EtherType 0x8903, 1 packet of the IP protocol 108, "
+        "1 packet of the GRE type 0x8200, 1 packet encrypted\n"
+    ) in result.stderr
