@@ -9,7 +9,10 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.esnp import vocabulary as v
 from wirelens.codecs.fields import read_int64, read_rest, read_u8
+from wirelens.codecs.node import utf8
+from wirelens.codecs.scan import plain_end, slot_of
 from wirelens.codecs.tape import Fault, Tape
+from wirelens.codecs.words import count
 
 
 def decode(cursor: Cursor, tape: Tape, final: bool, lines: bool) -> None:
@@ -46,6 +49,7 @@ def _read_message(body: "BodyReader", final: bool) -> None:
     outer = cursor.end
     body_seen = False
     order_noted = False
+    seen: i64 = 0  # bits of the types that a message has once
     while True:
         at = cursor.pos
         if cursor.left() < 4:
@@ -66,6 +70,12 @@ def _read_message(body: "BodyReader", final: bool) -> None:
         tape.close(entry, cursor.pos)
         if kind == v.END:
             break
+        if kind == v.MESSAGE_ID or kind == v.SOURCE_MESSAGE_ID or kind == v.MESSAGE_KIND or kind == v.VERSION:
+            seen = _note_repeated(body, kind, seen, at)
+        elif kind < v.SESSION_INFO or v.FIRST_UNDEFINED <= kind < v.FIRST_APPLICATION:
+            if kind != v.CLOSE_CHANNEL:
+                reserved = "reserved" if kind < v.SESSION_INFO else "not defined"
+                tape.note("unknown-type", at, f"the type 0x{kind:02x} is {reserved}", cursor.buffer)
         if body.lines:
             if kind in v.BODY_LINES:
                 body_seen = True
@@ -77,6 +87,17 @@ def _read_message(body: "BodyReader", final: bool) -> None:
     if body.unsigned and body.containers:
         tape.leaf(v.COUNTS_HEAD, cursor.pos, cursor.pos, 1)
     tape.close(root, cursor.pos)
+
+
+def _note_repeated(body: "BodyReader", kind: i64, seen: i64, at: i64) -> i64:
+    """Note an entry that a message has once, where it comes again; returns `seen` with its bit."""
+    bit: i64 = 1
+    bit <<= kind  # below FIRST_UNDEFINED
+    if seen & bit != 0 and seen & bit << 32 == 0:
+        text = f"{v.TYPES[kind]} is there again; readers take the first"
+        body.tape.note("repeated-entry", at, text, body.cursor.buffer)
+        seen |= bit << 32
+    return seen | bit
 
 
 def varint_size(value: i64) -> i64:
@@ -117,6 +138,7 @@ class BodyReader:
         try:
             self.read(kind)
             if cursor.pos < cursor.end:
+                self.note_extra(kind)
                 tape.leaf(v.EXTRA_HEAD, cursor.pos, cursor.end, cursor.pos)
                 fits = False
         except DecodeError as error:
@@ -127,6 +149,15 @@ class BodyReader:
         if not fits and self.containers > containers:
             self.problems += 1
         cursor.pos = cursor.end
+
+    def note_extra(self, kind: i64) -> None:
+        """Note the bytes between what a body holds and its end."""
+        cursor = self.cursor
+        left = count(cursor.left(), "byte")
+        text = f"{left} in END, which is always 00 00 00 00"
+        if kind != v.END:
+            text = f"{left} left over after what {v.TYPES[kind]} holds"
+        self.tape.note("extra-bytes", cursor.pos, text, cursor.buffer)
 
     def read_cut(self, kind: i64) -> None:
         """As much as decodes of a body that the input cuts."""
@@ -146,14 +177,24 @@ class BodyReader:
             self.signed(v.ADDRESS_HEAD, "an address type", 32)
             self.text(v.VALUE_TEXT_HEAD, "an address")
         elif kind == v.FLAG:
-            self.signed(v.LINE_FLAG_HEAD if self.lines else v.FRAME_FLAG_HEAD, "a flag", 32)
+            at = cursor.pos
+            flag = self.signed(v.LINE_FLAG_HEAD if self.lines else v.FRAME_FLAG_HEAD, "a flag", 32)
+            last: i64 = 7 if self.lines else 6
+            if (flag < 1 or flag > last) and flag < v.FIRST_APPLICATION:
+                tape.note("unknown-flag", at, f"{flag} is not a flag that the text defines", cursor.buffer)
         elif kind == v.PAYLOAD:
             read_rest(cursor, tape, v.DATA_HEAD)
         elif kind == v.ERROR:
+            at = cursor.pos
             read_rest(cursor, tape, v.TEXT_HEAD)
+            self.check_text(at, "the error")
         elif kind == v.SEQ_NO:
-            self.signed(v.CURRENT_HEAD, "a sequence number", 32)
-            self.signed(v.LAST_HEAD, "the last sequence number", 32)
+            at = cursor.pos
+            current = self.signed(v.CURRENT_HEAD, "a sequence number", 32)
+            most = self.signed(v.LAST_HEAD, "the last sequence number", 32)
+            if current < 1 or most < 0 or (most > 0 and current > most):
+                text = f"number {current} of {most}: numbers start at 1, up to the last (0: not known)"
+                tape.note("bad-sequence", at, text, cursor.buffer)
         elif kind == v.XDATA:
             self.signed(v.XDATA_ID_HEAD, "an XDATA id", 32)
             self.xdata()
@@ -181,25 +222,28 @@ class BodyReader:
         cursor.pos = start
         read_rest(cursor, tape, v.DATA_HEAD)
 
-    def signed(self, head: i64, what: str, width: i64) -> None:
-        """A zigzag varint as a plain member."""
+    def signed(self, head: i64, what: str, width: i64) -> i64:
+        """A zigzag varint as a plain member; returns the number."""
         cursor = self.cursor
         start = cursor.pos
         raw = cursor.varint(what)
         number = unzigzag(raw)
         if cursor.pos - start != varint_size(raw):
             head |= v.VARINT << t.FORM_SHIFT
+        if self.wide(start, number, width, what):
+            head = (head & ~(t.FORM_MASK << t.FORM_SHIFT)) | v.WIDE << t.FORM_SHIFT
         self.tape.leaf(head, start, cursor.pos, number)
-        self.check_width(start, number, width, what)
+        return number
 
-    def check_width(self, start: i64, number: i64, width: i64, what: str) -> None:
-        """Note a number that takes more than `width` bits."""
+    def wide(self, start: i64, number: i64, width: i64, what: str) -> bool:
+        """Whether a number takes more than `width` bits, which is noted."""
         limit: i64 = 1  # a literal would be shifted in 32 bits when compiled
         limit <<= width - 1
-        if width < 64 and (number < -limit or number >= limit):
-            self.tape.note(
-                "wide-varint", start, f"{what} takes more than {width} bits: {number}", self.cursor.buffer
-            )
+        if width == 64 or -limit <= number < limit:
+            return False
+        text = f"{what} takes more than {width} bits: {number}"
+        self.tape.note("wide-varint", start, text, self.cursor.buffer)
+        return True
 
     def text(self, head: i64, what: str) -> None:
         """A LenString as a plain member."""
@@ -210,6 +254,47 @@ class BodyReader:
             head |= v.VARINT << t.FORM_SHIFT
         content = self.run(unzigzag(raw), what)
         self.tape.leaf(head, start, cursor.pos, content)
+        self.check_text(content, what)
+
+    def check_text(self, content: i64, what: str) -> None:
+        """Note text, from `content` up to the cursor, that is not UTF-8."""
+        cursor = self.cursor
+        end = cursor.pos
+        if plain_end(cursor.data, content, end) < end and utf8(cursor.data[content:end]) is None:
+            self.tape.note("bad-text", content, f"{what} is not UTF-8", cursor.buffer)
+
+    def check_keys(self, index: i64) -> None:
+        """Note a key that a Map has twice."""
+        tape = self.tape
+        data = self.cursor.data
+        end = tape.next(index)
+        at = index + 1
+        bits: i64 = 0  # of each key's slot, in two sets
+        others: i64 = 0
+        alike = False
+        while at < end and not alike:
+            start = tape.number(at)
+            slot = slot_of(data, start, tape.end(at) - start)
+            bit: i64 = 1
+            bit <<= slot & 63
+            other: i64 = 1
+            other <<= slot >> 4 & 63
+            alike = bits & bit != 0 and others & other != 0
+            bits |= bit
+            others |= other
+            at = tape.next(at + 1)
+        if not alike:
+            return
+        keys: set[bytes] = set()
+        at = index + 1
+        while at < end:
+            key = data[tape.number(at) : tape.end(at)]
+            if key in keys:
+                text = f'the key "{key.decode("utf-8", "replace")}" is there twice'
+                tape.note("repeated-key", tape.start(at), text, self.cursor.buffer)
+                return
+            keys.add(key)
+            at = tape.next(at + 1)
 
     def run(self, length: i64, what: str) -> i64:
         """Skip content of a declared length; returns where it starts. Raises DecodeError."""
@@ -237,7 +322,10 @@ class BodyReader:
             if wanted == 0:
                 if not nodes:
                     return
-                tape.close(nodes.pop(), cursor.pos)
+                container = nodes.pop()
+                tape.close(container, cursor.pos)
+                if in_map:
+                    self.check_keys(container)
                 wanted = counts.pop()
                 if not nodes:
                     return
@@ -261,23 +349,25 @@ class BodyReader:
                     head |= v.VARINT << t.FORM_SHIFT
                 content = self.run(unzigzag(raw), what)
                 tape.leaf(head, start, cursor.pos, content)
+                if tag == 24:
+                    self.check_text(content, what)
             elif tag == 21 or tag == 23:
                 self.containers += 1
                 raw = cursor.varint("a count")
                 overlong = cursor.pos - start - 1 != varint_size(raw)
-                count = raw if self.unsigned else unzigzag(raw)
-                if count < 0 or count > cursor.left():
+                items = raw if self.unsigned else unzigzag(raw)
+                if items < 0 or items > cursor.left():
                     raise cursor.error(
                         "bad-length",
                         start + 1,
-                        f"a count of {count} does not fit in the {cursor.left()} bytes left",
+                        f"a count of {items} does not fit in the {cursor.left()} bytes left",
                     )
                 head = place | (t.MAP if tag == 21 else t.LIST)
                 if overlong:
                     head |= v.VARINT << t.FORM_SHIFT
                 nodes.append(tape.open(head, start, -1))
                 counts.append(wanted)
-                wanted = count
+                wanted = items
                 in_map = tag == 21
                 key = in_map
             elif tag == 5 or tag == 6 or tag == 2 or tag == 4:
@@ -317,6 +407,7 @@ class BodyReader:
             head |= v.KEY_VARINT << t.FORM_SHIFT
         content = self.run(unzigzag(raw), "a key")
         self.tape.leaf(head, start, cursor.pos, content)
+        self.check_text(content, "a key")
 
     def integer(self, place: i64, tag: i64, start: i64, zigzag: bool) -> None:
         """A Var's varint, after its tag."""
@@ -327,15 +418,17 @@ class BodyReader:
         head = place | v.VAR_KINDS[tag]
         if cursor.pos - at != varint_size(raw):
             head |= v.VARINT << t.FORM_SHIFT
-        self.tape.leaf(head, start, cursor.pos, number)
+        wide = False
         if zigzag:
             if tag != 6:
-                self.check_width(
-                    start, number, 16 if tag == 4 else 32, "an Int16" if tag == 4 else "an Int32"
-                )
+                what = "an Int16" if tag == 4 else "an Int32"
+                wide = self.wide(start, number, 16 if tag == 4 else 32, what)
         elif tag != 11:
             width: i64 = 16 if tag == 9 else 32
-            if raw < 0 or raw >> width:
-                self.tape.note(
-                    "wide-varint", start, f"an unsigned integer takes more than {width} bits", cursor.buffer
-                )
+            wide = raw < 0 or raw >> width != 0
+            if wide:
+                text = f"an unsigned integer takes more than {width} bits"
+                self.tape.note("wide-varint", start, text, cursor.buffer)
+        if wide:
+            head = (head & ~(t.FORM_MASK << t.FORM_SHIFT)) | v.WIDE << t.FORM_SHIFT
+        self.tape.leaf(head, start, cursor.pos, number)

@@ -6,10 +6,32 @@ from librt.strings import BytesWriter, write_f32_be, write_f64_be, write_i64_be
 
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.esnp import vocabulary as v
-from wirelens.codecs.json_input import NOT_FINITE, Path, hex_bytes, number_of, text_bytes, wrong
+from wirelens.codecs.json_input import (
+    NOT_FINITE,
+    Path,
+    hex_bytes,
+    none_of,
+    number_of,
+    object_of,
+    only,
+    text_bytes,
+    wrong,
+)
 from wirelens.codecs.node import Json
 
 SINGLE_MAX: Final = float.fromhex("0x1.ffffffp127")  # what rounds to more is infinite as a single
+
+# What the texts write before the names of types of entries, flags, addresses and kinds.
+TYPE_PREFIX: Final = "MT_"
+FLAG_PREFIX: Final = "FLAG_"
+ADDRESS_PREFIX: Final = "ADDRESS_"
+KIND_PREFIX: Final = "MK_"
+
+_TYPES: Final = {**v.TYPES, v.CLOSE_CHANNEL: "CLOSE_CHANNEL"}
+_ADDRESSES: Final = {**v.ADDRESSES, **v.LATER_ADDRESSES}
+
+# Bits of the integers, by the tag of their Var.
+_BITS: Final = {2: 32, 3: 8, 4: 16, 5: 32, 6: 64, 7: 32, 8: 8, 9: 16, 10: 32, 11: 64}
 
 # Members that are a varint, or start with one, in every entry that has them.
 VARINTS: Final = ("flag", "address", "current", "last", "id", "name")
@@ -19,10 +41,10 @@ def encode(message: Json, out: BytesWriter, lines: bool) -> None:
     """See Codec.encode. An END is added if the entries do not end with one."""
     member = "lines" if lines else "frames"
     if not isinstance(message, dict) or not isinstance(message.get(member), list):
+        if isinstance(message, dict):
+            only(message, (member, "counts"), "")
         raise EncodeError("", f'expected an object with the array "{member}"')
-    for name in message:
-        if name not in (member, "counts"):
-            raise EncodeError(name, f'not a member of the message; its members are "{member}" and "counts"')
+    only(message, (member, "counts"), "")
     counts = message.get("counts", "zigzag")
     if counts not in ("zigzag", "unsigned"):
         raise EncodeError("counts", 'expected "unsigned", or nothing for zigzag')
@@ -59,23 +81,19 @@ class BodyWriter:
 
     def entry(self, entry: Json, path: str) -> int:
         """Write an entry's body; returns its type number."""
-        if not isinstance(entry, dict):
-            raise EncodeError(path, 'expected an object with a "type"')
-        kind = number_of(entry.get("type"), v.TYPES, path + ".type", 0, 255)
-        wire = entry.get("$wire", {})
-        if not isinstance(wire, dict):
-            raise EncodeError(path + ".$wire", "expected an object: member names to bytes of their varints")
+        entry = object_of(entry, path, 'an entry with a "type"')
+        if "type" not in entry:
+            raise EncodeError(path + ".type", f"an entry needs its type; {_known(_TYPES)}")
+        kind = number_of(entry["type"], _TYPES, path + ".type", 0, 255, TYPE_PREFIX)
+        wire = object_of(entry.get("$wire", {}), path + ".$wire", "member names to bytes of their varints")
         members = v.MEMBERS.get(kind, ("data",))
         if "data" in entry and (
             kind not in v.MEMBERS or "error" in entry or not any(m in entry for m in members)
         ):
             members = ("data",)
-        for name in entry:
-            if name not in members and name not in ("type", "extra", "error", "$wire"):
-                raise EncodeError(f"{path}.{name}", f"not a member of {v.TYPES.get(kind, kind)}")
-        for name in wire:
-            if name not in members or not (name in VARINTS or kind in (v.ADDRESS, v.SOURCE_ADDRESS)):
-                raise EncodeError(f"{path}.$wire.{name}", f"not a varint of {v.TYPES.get(kind, kind)}")
+        only(entry, (*members, "type", "extra", "error", "$wire"), path)
+        varints = [name for name in members if name in VARINTS or kind in (v.ADDRESS, v.SOURCE_ADDRESS)]
+        only(wire, varints, path + ".$wire")
         if kind == v.XDATA and "value" in entry and "data" in entry and "error" not in entry:
             raise EncodeError(path, 'XDATA has one of "value" and "data"')
         for name in members:
@@ -100,13 +118,13 @@ class BodyWriter:
         elif name == "version":
             out.write(_version_bytes(value, path))
         elif name == "kind":
-            out.append(number_of(value, v.KINDS, path, 0, 255))
+            out.append(number_of(value, v.KINDS, path, 0, 255, KIND_PREFIX))
         elif name == "flag":
-            self.zigzag(number_of(value, self.flags, path, -1 << 63, (1 << 63) - 1), wire, path)
+            self.integer(value, self.flags, wire, path, 32, True, FLAG_PREFIX)
         elif name == "address":
-            self.zigzag(number_of(value, v.ADDRESSES, path, -1 << 63, (1 << 63) - 1), wire, path)
+            self.integer(value, _ADDRESSES, wire, path, 32, True, ADDRESS_PREFIX)
         elif name in ("current", "last", "id"):
-            self.zigzag(number_of(value, {}, path, -1 << 63, (1 << 63) - 1), wire, path)
+            self.integer(value, {}, wire, path, 32, True)
         elif name == "name" or kind in (v.ADDRESS, v.SOURCE_ADDRESS):
             self.sized(text_bytes(value, path), wire, path)
         elif kind in (v.MESSAGE_ID, v.SOURCE_MESSAGE_ID):
@@ -133,6 +151,37 @@ class BodyWriter:
     def zigzag(self, number: int, wire: Json, where: Path | str) -> None:
         """Write a signed varint."""
         self.varint((number << 1) ^ -(number < 0), wire, where)
+
+    def integer(
+        self,
+        value: Json,
+        names: dict[int, str],
+        wire: Json,
+        where: Path | str,
+        bits: int,
+        signed: bool,
+        prefix: str = "",
+    ) -> None:
+        """Write an integer of so many bits as a varint; of up to 64 bits if `wire` states that it is wide."""
+        wide = wire == "wide"
+        if isinstance(wire, dict):
+            only(wire, ("wide",), where)
+            wide = "wide" in wire
+            wire = wire.get("wide")
+        elif wide:
+            wire = None
+        low, high = _limits(64 if wide else bits, signed)
+        number = number_of(value, names, where, -1 << 128, 1 << 128, prefix)
+        if not low <= number <= high:
+            least, most = _limits(64, signed)
+            hint = ""
+            if not wide and bits < 64 and least <= number <= most:
+                hint = '; with "$wire": "wide" it is written all the same'
+            raise wrong(where, f"{number} is not in {low} … {high}{hint}")
+        if signed:
+            self.zigzag(number, wire, where)
+        else:
+            self.varint(number, wire, where)
 
     def sized(self, content: bytes, wire: Json, where: Path | str) -> None:
         """Write a LenString or LenBytes."""
@@ -164,7 +213,8 @@ class BodyWriter:
             elif isinstance(item, bool):
                 tag = 1
             elif isinstance(item, int):
-                tag = 5 if -1 << 31 <= item < 1 << 31 else 6 if -1 << 63 <= item < 1 << 63 else 11
+                number_of(item, {}, where, -1 << 63, (1 << 64) - 1)
+                tag = 5 if -1 << 31 <= item < 1 << 31 else 6 if item < 1 << 63 else 11
             elif isinstance(item, float):
                 tag = 14
             elif isinstance(item, str):
@@ -247,10 +297,8 @@ class BodyWriter:
             out.append(number_of(item, {}, where, -128, 127) & 0xFF)
         elif tag == 8:
             out.append(number_of(item, {}, where, 0, 255))
-        elif tag in (2, 4, 5, 6):
-            self.zigzag(number_of(item, {}, where, -1 << 63, (1 << 63) - 1), wire, where)
         else:
-            self.varint(number_of(item, {}, where, 0, (1 << 64) - 1), wire, where)
+            self.integer(item, {}, wire, where, _BITS[tag], tag <= 6)
 
     def real(self, tag: int, item: Json, wire: Json, where: Path | str) -> None:
         """Write a Float32 or Float64."""
@@ -278,6 +326,16 @@ class BodyWriter:
             write_f32_be(self.out, value)
 
 
+def _limits(bits: int, signed: bool) -> tuple[int, int]:
+    """The smallest and the largest integer of so many bits."""
+    return (-1 << (bits - 1), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+
+
+def _known(names: dict[int, str]) -> str:
+    """The names that exist, for an error."""
+    return "there are " + ", ".join(names.values())
+
+
 def _tagged(item: dict[str, Json], where: Path) -> str:
     """The tag of a tagged value; empty for a plain Map."""
     tag = ""
@@ -286,9 +344,9 @@ def _tagged(item: dict[str, Json], where: Path) -> str:
             if key == "$wire":
                 continue
             if key not in v.VAR_TAGS or tag:
-                raise wrong(
-                    where, f"{key} is not a tag of an ESNP value here; keys with $ need the form $map"
-                )
+                if key in v.VAR_TAGS:
+                    raise wrong(where, f"{tag} and {key} cannot stand together")
+                raise wrong(where, f"as a tag, {none_of(key, v.VAR_TAGS)} (a map with such keys needs $map)")
             tag = key
     if "$wire" in item and not tag:
         raise wrong(where, "$wire is only allowed together with a tag")

@@ -5,10 +5,11 @@ Every `$wire` of ESNP:
 | value | `$wire` |
 |---|---|
 | a varint, or text or bytes with a length, that is not the shortest | the number of bytes of the varint |
+| an integer outside the limits of its type | "wide"; {"wide": bytes} if it is not the shortest either |
 | a Bool that is true by another byte than 1 | the byte |
 | a NaN other than the usual one | its bits, as hex digits |
 
-A plain member's `$wire` stands in its entry, as {member: bytes of the varint}.
+A plain member's `$wire` stands in its entry, as {member: bytes of the varint, or "wide"}.
 """
 
 from typing import Final
@@ -62,6 +63,10 @@ HEADER_LINES: Final = frozenset(
 BODY_LINES: Final = frozenset((SESSION_INFO, HEADER, DATA, PAYLOAD, XDATA))
 
 ADDRESSES: Final[dict[int, str]] = {50: "GROUP", 40: "HOST", 30: "SERVICE", 20: "OP", 10: "OBJECT"}
+LATER_ADDRESSES: Final[dict[int, str]] = {35: "NODE"}  # of deployed code, in neither text
+CLOSE_CHANNEL: Final = 0x09  # of deployed code of the frame era, in the range that the texts reserve
+FIRST_UNDEFINED: Final = 0x20  # of the types of entries
+FIRST_APPLICATION: Final = 0x80  # of the types of entries, and of flags: the application's own
 FRAME_FLAGS: Final[dict[int, str]] = {
     1: "TRACE",
     2: "TRACE_INFO",
@@ -71,7 +76,14 @@ FRAME_FLAGS: Final[dict[int, str]] = {
     6: "EVENT",
 }
 LINE_FLAGS: Final[dict[int, str]] = {**FRAME_FLAGS, 7: "ASYNC"}
-KINDS: Final[dict[int, str]] = {0: "UNKNOW", 1: "REQUEST", 2: "RESPONSE", 3: "INFO", 4: "EVENT"}
+KINDS: Final[dict[int, str]] = {
+    0: "UNKNOW",
+    1: "REQUEST",
+    2: "RESPONSE",
+    3: "INFO",
+    4: "EVENT",
+    5: "INFO_RESPONSE",  # in the texts without its number; later code adds INFO and RESPONSE
+}
 
 # Var: the kind of the value that follows each tag byte.
 VAR_KINDS: Final[dict[int, int]] = {
@@ -152,6 +164,13 @@ def _varint_bytes(node: Node) -> Json:
     return int(at + 1 - start)
 
 
+def _wide(node: Node) -> Json:
+    """`$wire` of an integer outside its type's limits: "wide", and the bytes of an overlong varint."""
+    size = _varint_bytes(node)
+    overlong = size != 1 and node.raw[-1] == 0
+    return {"wide": size} if overlong else "wide"
+
+
 def _bool_byte(node: Node) -> Json:
     """`$wire` of a true that is not 1: the byte."""
     return node.raw[-1]
@@ -165,6 +184,7 @@ def _version(node: Node) -> Json:
 # Wire forms other than the usual ones.
 VARINT: Final = hint(_varint_bytes)
 KEY_VARINT: Final = hint(_varint_bytes)
+WIDE: Final = hint(_wide)
 TRUE_BYTE: Final = hint(_bool_byte)
 
 # HEAD words of the nodes.

@@ -1,12 +1,33 @@
 """JSON to bytes: requests, replies and their variables."""
 
+from typing import Final
+
 from librt.strings import BytesWriter, write_i64_be
 
 from wirelens.codecs.errors import EncodeError
-from wirelens.codecs.json_input import Path, array_of, hex_bytes, number_of, object_of, only, text_bytes
+from wirelens.codecs.json_input import (
+    Path,
+    array_of,
+    flags_of,
+    hex_bytes,
+    none_of,
+    number_named,
+    number_of,
+    object_of,
+    only,
+    text_bytes,
+)
 from wirelens.codecs.mevent import hdf
 from wirelens.codecs.mevent import vocabulary as v
 from wirelens.codecs.node import Json
+
+# What the text, or the deployed code, writes before the names.
+TYPE_PREFIX: Final = "DATA_TYPE_"
+COMMAND_PREFIX: Final = "REQ_CMD_"
+FLAG_PREFIXES: Final = ("FLAGS_", "FLAG_")
+CODE_PREFIX: Final = "REP_"
+
+_COMMANDS: Final = {**v.COMMANDS, **v.COMMANDS_2009}
 
 
 def encode(message: Json, out: BytesWriter) -> None:
@@ -14,7 +35,8 @@ def encode(message: Json, out: BytesWriter) -> None:
     members = object_of(message, "", "a message with request or reply")
     only(members, ("request", "reply", "dialect", "prefix", "extra"), "")
     if ("request" in members) == ("reply" in members):
-        raise EncodeError("", 'a message has one of "request" and "reply"')
+        both = ", not both" if "reply" in members else ""
+        raise EncodeError("", f'a message has one of "request" and "reply"{both}')
     dialect = members.get("dialect", "specified")
     if dialect not in ("specified", "deployed"):
         raise EncodeError("dialect", 'expected "specified" or "deployed"')
@@ -51,8 +73,8 @@ def _write_request(request: dict[str, Json], deployed: bool, out: BytesWriter) -
     only(request, ("version", "id", "command", "flags", "plugin", "variables", "eof"), "request")
     version = number_of(request.get("version", 1), {}, "request.version", 0, 15)
     request_id = number_of(request.get("id", 1), {}, "request.id", 0, v.MAX_ID)
-    command = number_of(request.get("command", 0), v.COMMANDS, "request.command", 0, 0xFFFF)
-    flags = number_of(request.get("flags", 0), v.FLAGS, "request.flags", 0, 0xFFFF)
+    command = number_of(request.get("command", 0), _COMMANDS, "request.command", 0, 0xFFFF, COMMAND_PREFIX)
+    flags = flags_of(request.get("flags", 0), v.FLAGS, "request.flags", 0xFFFF, *FLAG_PREFIXES)
     if "plugin" not in request:
         raise EncodeError("request", 'a request needs the member "plugin"')
     plugin = text_bytes(request["plugin"], "request.plugin")
@@ -69,13 +91,17 @@ def _write_reply(reply: dict[str, Json], deployed: bool, out: BytesWriter) -> No
     if "code" not in reply:
         raise EncodeError("reply", 'a reply needs the member "code"')
     _write_word(out, number_of(reply.get("id", 1), {}, "reply.id", 0, 0xFFFFFFFF))
-    _write_word(out, number_of(reply["code"], {}, "reply.code", 0, 0xFFFFFFFF))
+    code = number_of(reply["code"], v.CODES, "reply.code", -1 << 31, 0xFFFFFFFF, CODE_PREFIX)
+    _write_word(out, code & 0xFFFFFFFF)
     if "variables" not in reply:
         for name in ("eof", "extra"):
             if name in reply:
                 raise EncodeError(f"reply.{name}", 'only allowed with "variables"')
         if "error_code" in reply:
-            _write_word(out, number_of(reply["error_code"], {}, "reply.error_code", 1, 0xFFFFFFFF))
+            error_code = number_of(reply["error_code"], v.CODES, "reply.error_code", -1 << 31, 0xFFFFFFFF)
+            if error_code == 0:
+                raise EncodeError("reply.error_code", "0 there is a vsize of 0; it needs a number")
+            _write_word(out, error_code & 0xFFFFFFFF)
         return
     if "error_code" in reply:
         raise EncodeError("reply.error_code", "it takes the place of variables")
@@ -105,12 +131,18 @@ def _write_variables(variables: Json, path: str, deployed: bool, out: BytesWrite
         item, place = work.pop()
         variable = object_of(item, place, "a variable")
         only(variable, ("type", "name", "value", "hdf"), place)
-        type_name = variable.get("type")
-        if type_name == "ULONG" and not deployed:
-            raise Path(place, ".type").error('ULONG exists only with "dialect": "deployed"')
-        if not isinstance(type_name, str):
-            raise Path(place, ".type").error("expected one of " + ", ".join(names.values()))
-        kind = number_of(type_name, names, Path(place, ".type"), 0, 0)
+        type_place = Path(place, ".type")
+        if "type" not in variable:
+            raise type_place.error("a variable needs its type: one of " + ", ".join(names.values()))
+        given = variable["type"]
+        if not isinstance(given, str):  # a number would be another type in the other dialect
+            raise type_place.error("expected one of " + ", ".join(names.values()))
+        if not deployed and given.upper().removeprefix(TYPE_PREFIX) == "ULONG":
+            raise type_place.error('ULONG exists only with "dialect": "deployed"')
+        kind = number_named(given, names, (TYPE_PREFIX,))
+        if kind is None or kind not in names:
+            raise type_place.error(none_of(given, names.values()))
+        type_name = names[kind]
         if "name" not in variable:
             raise place.error('a variable needs the member "name"')
         name = text_bytes(variable["name"], Path(place, ".name"))
@@ -136,14 +168,21 @@ def _write_variables(variables: Json, path: str, deployed: bool, out: BytesWrite
 
 
 def _string(variable: dict[str, Json], deployed: bool, place: Path) -> bytes:
-    """The bytes of a STRING: its value, or else its HDF as text, with the NUL that deployed writers add."""
+    """The bytes of a STRING: its value, or else its HDF as text, with the NUL that deployed writers add.
+
+    Raises EncodeError if it has both, and they do not agree: one of them was edited.
+    """
     if "value" in variable:
-        return text_bytes(variable["value"], Path(place, ".value"))
-    text = BytesWriter()
-    hdf.write(variable["hdf"], Path(place, ".hdf"), text)
+        content = text_bytes(variable["value"], Path(place, ".value"))
+        if "hdf" in variable and not hdf.same(content, variable["hdf"], Path(place, ".hdf")):
+            text = '"value" and "hdf" do not have the same meaning; delete the one that is not to be written'
+            raise Path(place, ".hdf").error(text)
+        return content
+    text_out = BytesWriter()
+    hdf.write(variable["hdf"], Path(place, ".hdf"), text_out)
     if deployed:
-        text.append(0)
-    return text.getvalue()
+        text_out.append(0)
+    return text_out.getvalue()
 
 
 def _push(variables: list[Json], place: Path, work: list[tuple[Json, Path]]) -> None:

@@ -16,8 +16,11 @@ from librt.strings import BytesWriter
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_input import Path, array_of, object_of, only, text_bytes
+from wirelens.codecs.json_text import dumps, loads
 from wirelens.codecs.node import Json, Node, field, utf8
+from wirelens.codecs.notation import Writer
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import count
 
@@ -333,6 +336,40 @@ def lookup(items: Node, name: str) -> Node | None:
                 if children is not None:
                     work.append((children, path[len(item_name) + 1 :]))
     return value
+
+
+def same(text: bytes, items: Json, place: Path) -> bool:
+    """Whether HDF text holds exactly these items, in whatever form the text has them.
+
+    Raises EncodeError for what is not an array of items.
+    """
+    tree = _tree(text)
+    if tree is None:
+        return False
+    array_of(items, place, "items of HDF")
+    if dumps(items) == dumps(tree):
+        return True
+    out = BytesWriter()
+    try:
+        write(items, place, out)
+    except EncodeError:  # such items are not those of any text
+        return False
+    again = _tree(out.getvalue())
+    return again is not None and dumps(again) == dumps(tree)
+
+
+def _tree(text: bytes) -> Json:
+    """The items of HDF text as JSON; None if it is not HDF."""
+    buffer = Buffer(text)
+    tape = Tape(buffer)
+    root = tape.open(_ITEM, 0, 0)
+    read(tape, buffer, 0, len(text))
+    tape.close(root, len(text))
+    if tape.size() == 1:
+        return None
+    writer = Writer()
+    writer.write(tape, 1, buffer)
+    return loads(writer.out.getvalue().decode())
 
 
 _MEMBERS: Final = ("name", "attributes", "value", "link", "copy", "children")

@@ -38,6 +38,18 @@ COMMANDS: Final[dict[int, str]] = {
     103: "CACHE_EMPTY",
     1000: "STATS",
 }
+# Of May to September 2009. Numbers above MAX_SYSTEM_COMMAND have always been the plugin's own.
+COMMANDS_2009: Final[dict[int, str]] = {
+    1: "GET",
+    2: "INSERT",
+    3: "SET",
+    4: "UPDATE",
+    5: "DELETE",
+    6: "INC",
+    7: "CAS",
+    8: "STATS",
+}
+MAX_SYSTEM_COMMAND: Final = 1000
 FLAGS: Final[dict[int, str]] = {0: "NONE", 1: "CACHE_ONLY", 2: "SYNC"}
 FLAG_SYNC: Final = 2
 
@@ -56,6 +68,8 @@ ERRORS: Final = (
     "REP_ERR_CACHE_MISS",
 )
 REP_OK: Final = 1000
+REP_ERR_APP: Final = 25  # the first of the application's own
+FIRST_SPECIFIED_ERROR: Final = 14  # REP_ERR as in the text
 TYPED_OK: Final = 100  # TYPED: the typed era of 2009 and 2010
 TYPED_ERROR: Final = 512
 TYPED_APP: Final = 1024
@@ -63,8 +77,16 @@ FIRST_ERROR: Final = 0x800  # May 2009
 LAST_ERROR: Final = 0x805
 FAILED: Final = (13, 14, TYPED_ERROR, FIRST_ERROR)  # REP_ERR by era: the code before a bare error code
 
+# Reply codes by name, as the text numbers them.
+CODES: Final[dict[int, str]] = {
+    **{FIRST_SPECIFIED_ERROR + place: name for place, name in enumerate(ERRORS)},
+    REP_ERR_APP: "REP_ERR_APP",
+    REP_OK: "REP_OK",
+}
+
 # Sizes in bytes.
 REQUEST_HEAD: Final = 12
+SHORTEST_REQUEST: Final = 17  # as the text has it: a head with a plugin of one byte, and the end marker
 LONGEST_NAME: Final = 64  # of a plugin or variable, in evidence and where a message is searched for
 LONGEST_HEAD: Final = 4 + REQUEST_HEAD + LONGEST_NAME
 MAX_LENGTH: Final = 1 << 16  # of a datagram, and of what the server accepts over TCP

@@ -236,6 +236,133 @@ def test_overlong_varints_and_wide_ones_come_back_with_notes() -> None:
     assert codes == ["wide-varint"]
 
 
+# Entries without the END, and the notes that they get: (code, offset).
+NOTED: list[tuple[str, list[tuple[str, int]]]] = [
+    ("000000026162", [("extra-bytes", 4)]),
+    ("1e0000020800", [("extra-bytes", 5)]),
+    ("1900000101", [("extra-bytes", 4)]),
+    ("1f0000050102030405", [("extra-bytes", 8)]),
+    ("15000005026b010109", [("extra-bytes", 8)]),
+    ("1d000002fffe", [("bad-text", 4)]),
+    ("1d000003e4bda0", []),
+    ("1500000402ff0100", [("bad-text", 5)]),
+    ("15000005026b1802ff", [("bad-text", 8)]),
+    ("15000008026b150202c30100", [("bad-text", 9)]),
+    ("1700000314" + "02ff", [("bad-text", 6)]),
+    ("1500000b0276150402610002610101", [("repeated-key", 11)]),
+    ("1500000b0276150402610002620101", []),
+    ("1b0000020000", [("bad-sequence", 4)]),
+    ("1b0000020604", [("bad-sequence", 4)]),
+    ("1b000002010a", [("bad-sequence", 4)]),
+    ("1b0000020401", [("bad-sequence", 4)]),
+    ("1b0000020606", []),
+    ("1b0000020600", []),
+    (3 * "110000080000000000000001", [("repeated-entry", 12)]),
+    ("1f000004010203041f00000401020304", [("repeated-entry", 8)]),
+    (2 * "1300000101" + 2 * "120000080000000000000001", [("repeated-entry", 5), ("repeated-entry", 22)]),
+    ("01000000", [("unknown-type", 0)]),
+    ("09000000", []),
+    ("2000000178", [("unknown-type", 0)]),
+    ("7f000000", [("unknown-type", 0)]),
+    ("8000000178", []),
+    ("ff000000", []),
+    ("1e00000110", [("unknown-flag", 4)]),
+    ("1e000002fe01", [("unknown-flag", 4)]),
+    ("1e0000028002", []),
+    ("1e00000101", [("unknown-flag", 4)]),
+]
+
+
+@pytest.mark.parametrize(("data", "notes"), NOTED)
+def test_what_the_text_forbids_is_noted(data: str, notes: list[tuple[str, int]]) -> None:
+    ended = data if data.startswith("00") else data + "00000000"
+    (record,) = decode(ended, "esnp-frame")
+    assert record.error is None
+    assert [(note.code, note.offset) for note in record.notes] == notes
+    assert codecs.encode([record.to_json()]).hex() == ended
+
+
+def test_names_as_the_texts_spell_them() -> None:
+    for written, data in (
+        ({"type": "MT_FLAG", "flag": "FLAG_REQUEST"}, "1e00000108"),
+        ({"type": "flag", "flag": "request"}, "1e00000108"),
+        ({"type": "0x1e", "flag": "0x8"}, "1e00000110"),
+        ({"type": "MT_ADDRESS", "address": "ADDRESS_SERVICE", "value": "x"}, "170000033c0278"),
+        ({"type": "ADDRESS", "address": "NODE", "value": "x"}, "17000003460278"),
+        ({"type": "MESSAGE_KIND", "kind": "MK_REQUEST"}, "1300000101"),
+        ({"type": "MESSAGE_KIND", "kind": "INFO_RESPONSE"}, "1300000105"),
+        ({"type": "MESSAGE_ID", "value": "0x10"}, "110000080000000000000010"),
+    ):
+        assert codecs.encode({"lines": [written]}, "esnp-line").hex() == data + "00000000"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ({"type": "FLAGS"}, 'did you mean "FLAG"?'),
+        ({"type": "FLAG", "flag": "REQEST"}, 'did you mean "REQUEST"?'),
+        ({"type": "FLAG", "flags": 4}, 'did you mean "flag"?'),
+        ({"type": "MESSAGE_ID", "id": 4}, "there are $wire, error, extra, type, value"),
+        ({"type": "DATA", "name": "n", "value": {"$integer": 4}}, 'did you mean "$int'),
+        ({}, "there are END, SESSION_INFO"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_those_that_exist(line: Json, expected: str) -> None:
+    with pytest.raises(codecs.EncodeError) as caught:
+        codecs.encode({"lines": [line]}, "esnp-line")
+    assert expected in caught.value.text
+
+
+@pytest.mark.parametrize(
+    ("tag", "low", "high"),
+    [
+        ("$int", -(1 << 31), (1 << 31) - 1),
+        ("$int8", -128, 127),
+        ("$int16", -32768, 32767),
+        ("$int32", -(1 << 31), (1 << 31) - 1),
+        ("$int64", -(1 << 63), (1 << 63) - 1),
+        ("$uint", 0, (1 << 32) - 1),
+        ("$uint8", 0, 255),
+        ("$uint16", 0, 65535),
+        ("$uint32", 0, (1 << 32) - 1),
+        ("$uint64", 0, (1 << 64) - 1),
+    ],
+)
+def test_integers_outside_their_type_need_a_wire_form(tag: str, low: int, high: int) -> None:
+    def message(value: Json) -> Json:
+        return {"lines": [{"type": "DATA", "name": "k", "value": value}]}
+
+    for number in (low, high):
+        data = codecs.encode(message({tag: number}), "esnp-line")
+        (record,) = codecs.decode(data, "esnp-line")
+        assert record.notes == []
+        assert "wire" not in record.json_text()
+    for number in (low - 1, high + 1):
+        with pytest.raises(codecs.EncodeError) as caught:
+            codecs.encode(message({tag: number}), "esnp-line")
+        assert f"{low} … {high}" in caught.value.text
+        if "8" in tag or "64" in tag or number < 0 <= low:
+            continue
+        for wire in ("wide", {"wide": 9}):
+            written = message({tag: number, "$wire": wire})
+            data = codecs.encode(written, "esnp-line")
+            (record,) = codecs.decode(data, "esnp-line")
+            assert [note.code for note in record.notes] == ["wide-varint"]
+            assert checks.message(record)["lines"][0]["value"] == {tag: number, "$wire": wire}
+            assert codecs.encode([codecs.loads(record.json_text())]) == data
+
+
+def test_wide_members_need_a_wire_form() -> None:
+    line: dict[str, Json] = {"type": "SEQ_NO", "current": 1, "last": 1 << 31}
+    with pytest.raises(codecs.EncodeError) as caught:
+        codecs.encode({"lines": [line]}, "esnp-line")
+    assert caught.value.path == "lines[0].last"
+    assert '"wide"' in caught.value.text
+    line["$wire"] = {"last": "wide"}
+    data = codecs.encode({"lines": [line]}, "esnp-line")
+    assert checks.message(decode(data.hex())[0])["lines"][0] == line
+
+
 def test_header_after_body_is_a_note_of_the_line_text_only() -> None:
     data = "15000004026b01001e0000010800000000"
     (line,) = decode(data)

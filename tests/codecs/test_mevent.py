@@ -635,13 +635,19 @@ WRITTEN: list[tuple[dict[str, Any], bytes]] = [
         prefixed(word(1 << 28 | 1, 0) + text(b"p") + string(b"root", b"a = 1\n\0", 3) + EOF),
     ),
     (
-        {
-            "reply": {
-                "code": 1000,
-                "variables": [{"type": "STRING", "name": "root", "value": "b", "hdf": HDF}],
-            }
-        },
-        reply(string(b"root", b"b") + EOF, ident=1),
+        {"request": {"plugin": "p", "command": "REQ_CMD_NONE", "flags": "CACHE_ONLY|SYNC"}},
+        word(1 << 28 | 1, 3) + text(b"p") + EOF,
+    ),
+    (
+        {"request": {"plugin": "p", "command": "CAS", "id": "0x1e"}},
+        word(1 << 28 | 30, 7 << 16) + text(b"p") + EOF,
+    ),
+    ({"reply": {"code": "REP_OK"}}, word(1, 1000)),
+    ({"reply": {"code": "REP_ERR_BROKEN"}}, word(1, 17)),
+    ({"reply": {"code": -1}}, word(1, 0xFFFFFFFF)),
+    (
+        {"reply": {"code": 1, "variables": [{"type": "DATA_TYPE_U32", "name": "u", "value": 5}]}},
+        reply(word(1) + text(b"u") + word(5) + EOF, ident=1, code=1),
     ),
     (
         {
@@ -724,6 +730,22 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "request.variables[0].hdf[0]",
         "needs value",
     ),
+    *(
+        (
+            {"reply": {"code": 1000, "variables": [{"type": "STRING", "name": "root", **edited}]}},
+            "reply.variables[0].hdf",
+            "delete the one",
+        )
+        for edited in (
+            {"value": "b", "hdf": HDF},
+            {"value": "a = 2\n\0", "hdf": HDF},
+            {"value": "a = 1\nb = 2\n", "hdf": HDF},
+            {"value": "a = 1\n", "hdf": []},
+        )
+    ),
+    ({"request": {"plugin": "p", "flags": "SYNCH"}}, "request.flags", 'did you mean "SYNC"?'),
+    ({"reply": {"code": "REP_ERR_BROKN"}}, "reply.code", 'did you mean "REP_ERR_BROKEN"?'),
+    ({"request": {"plugin": "p", "flag": 1}}, "request.flag", 'did you mean "flags"?'),
     ({"reply": {}}, "reply", '"code"'),
     ({"reply": {"code": 1, "eof": True}}, "reply.eof", "variables"),
     ({"reply": {"code": 1}, "dialect": "deployed"}, "dialect", "no dialect"),
