@@ -144,6 +144,12 @@ class RecordReader:
         self.note("skipped-bytes", self.damage, f"{skipped} bytes skipped")
         return position
 
+    def whole_second(self, number: i64, fraction: i64, second: i64, offset: i64) -> i64:
+        """Note a fraction of a second that is too large; a whole second, which takes its place."""
+        text = f"packet {number}: its time has {fraction} parts of {second} of a second; taken as one second"
+        self.note("bad-value", offset, text)
+        return second
+
     def _join(self, chunk: bytes) -> bytes:
         if self._parked:
             parts = [self._data, *self._parked, chunk]
@@ -249,6 +255,7 @@ class PcapReader(RecordReader):
         link_type: i64 = self._link_type
         magic: i64 = self._magic
         nanoseconds = self._nanoseconds
+        second: i64 = BILLION if nanoseconds else MILLION
         minor: i64 = self._minor
         modified = header >= 24
         interface: i64 = 0
@@ -265,7 +272,7 @@ class PcapReader(RecordReader):
                 # a version where the time's fraction should be: another file begins here
                 self._started = False
                 break
-            if captured > limit or fraction >= BILLION:
+            if captured > limit or (fraction >= BILLION and not self._near(data, position, seconds)):
                 self.lose(base + position, f"invalid record header: length {captured}")
                 break
             if captured == 0 and first == 0 and fraction == 0 and original == 0:
@@ -277,6 +284,8 @@ class PcapReader(RecordReader):
                 break
             seconds = first
             number += 1
+            if fraction >= second:
+                fraction = self.whole_second(number, fraction, second, base + position)
             if modified:
                 interface = data[position + 16] if little else data[position + 19]
             packets.append(

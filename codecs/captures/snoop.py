@@ -83,6 +83,8 @@ class SnoopReader(RecordReader):
                 return position
             self.number += 1
             self._seconds = seconds
+            if fraction >= MILLION:
+                fraction = int(self.whole_second(self.number, fraction, MILLION, self.position + position))
             start: i64 = position + RECORD_HEADER
             packets.append(
                 Packet(

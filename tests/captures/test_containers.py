@@ -436,3 +436,59 @@ def test_like_libpcap(name: str) -> None:
     for packet, (data, captured, length, time) in zip(packets, expected, strict=True):
         assert (packet.data, len(packet.data), packet.original_length) == (data, captured, length)
         assert packet.time_us == pytest.approx(float(time) * 1_000_000, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("magic", "fraction", "second"),
+    [
+        (0xA1B2C3D4, 1_000_000, 1_000_000),
+        (0xA1B2C3D4, 0x80000000, 1_000_000),
+        (0xA1B23C4D, 1_000_000_000, 1_000_000_000),
+        (0xA1B23C4D, 0xFFFFFFFF, 1_000_000_000),
+    ],
+)
+@pytest.mark.parametrize("wrong", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("size", [1, 1 << 16])
+def test_a_wrong_fraction_of_a_second(
+    magic: int, fraction: int, second: int, wrong: tuple[int, ...], size: int
+) -> None:
+    frames = [ethernet(ipv4(tcp(data=b"payload"))) for _ in range(3)]
+    data = bytearray(pcap(frames, magic=magic, times=[0, 0, 0]))
+    step = 16 + len(frames[0])
+    for index in wrong:
+        data[24 + index * step + 4 : 24 + index * step + 8] = struct.pack("<I", fraction)
+    reader = PacketReader()
+    packets = [
+        packet
+        for start in range(0, len(data), size)
+        for step_packets in reader.steps(bytes(data[start : start + size]))
+        for packet in step_packets
+    ] + reader.close()
+    assert [packet.data for packet in packets] == frames
+    expected = [START + (index in wrong) for index in range(3)]
+    assert [packet.time_us for packet in packets] == [time * 1_000_000 for time in expected]
+    assert [(note.code, note.offset) for note in reader.notes] == [
+        ("bad-value", 24 + index * step) for index in wrong
+    ]
+    assert f"{fraction} parts of {second}" in reader.notes[0].text
+
+
+def test_a_header_with_a_wrong_fraction_and_a_far_time_is_invalid() -> None:
+    frames = [ethernet(ipv4(tcp(data=b"payload"))) for _ in range(5)]
+    data = bytearray(pcap(frames))
+    step = 16 + len(frames[0])
+    data[24 + step : 24 + step + 8] = b"\xff" * 8
+    reader = PacketReader()
+    packets = [packet for found in reader.steps(bytes(data)) for packet in found] + reader.close()
+    assert len(packets) == 4
+    assert [note.code for note in reader.notes] == ["bad-length", "skipped-bytes"]
+
+
+def test_a_wrong_fraction_of_a_second_in_snoop() -> None:
+    frame = ethernet(ipv4(tcp(data=b"payload")))
+    head = b"snoop\0\0\0" + struct.pack(">II", 2, 4)
+    record = struct.pack(">IIIIII", len(frame), len(frame), 24 + len(frame), 0, START, 0x80000000)
+    reader = PacketReader()
+    packets = [packet for found in reader.steps(head + record + frame) for packet in found] + reader.close()
+    assert [(packet.data, packet.time_us) for packet in packets] == [(frame, (START + 1) * 1_000_000)]
+    assert [(note.code, note.offset) for note in reader.notes] == [("bad-value", 16)]

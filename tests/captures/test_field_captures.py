@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from wirelens.codecs.captures import Flow, flows
+from wirelens.codecs.captures import Flow, PacketReader, flows
 
 STREAMS = Path(__file__).resolve().parents[3] / "shared" / "field" / "streams"
 
@@ -36,3 +36,14 @@ def test_the_bytes_of_one_connection(name: str, expected: tuple[int, int]) -> No
 @pytest.mark.parametrize("name", ["etag.pcap", "vxlan_reserved_last.pcap"])
 def test_what_lies_in_tags_and_tunnels_is_read(name: str) -> None:
     assert sizes(name) == [(369, 340)]
+
+
+@pytest.mark.parametrize(
+    ("name", "packets", "wrong"),
+    [("tcpdump__tests__timestamp_invalid_micro.pcap", 3, 2), ("usec_1000000.pcap", 7, 1)],
+)
+def test_packets_with_a_wrong_fraction_of_a_second_are_kept(name: str, packets: int, wrong: int) -> None:
+    reader = PacketReader()
+    found = [packet for step in reader.steps((STREAMS / name).read_bytes()) for packet in step]
+    assert len(found + reader.close()) == packets
+    assert [note.code for note in reader.notes] == ["bad-value"] * wrong
