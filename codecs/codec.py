@@ -41,11 +41,36 @@ class Exchange:
 
     `role` is "request", "reply", or "" for a message without a counterpart. A reply belongs to the latest
     open request of the other direction with the same `key` (empty: to the oldest open one).
+
+    Of a request: `optional` if a reply may come but need not; `oneway` if none comes of its own; `method` if
+    its reply's framing depends on it; `session` are digests of what the reply must repeat. Of a reply:
+    `first_key` is tried before `key`; `part` of `parts` in a series (0: unknown); `answers_all` if one-way
+    requests are answered too.
     """
 
-    def __init__(self, role: str, key: str = "") -> None:
+    def __init__(
+        self,
+        role: str,
+        key: str = "",
+        first_key: str = "",
+        optional: bool = False,
+        oneway: bool = False,
+        part: int = 0,
+        parts: int = 0,
+        method: str = "",
+        session: tuple[int, ...] = (),
+        answers_all: bool = False,
+    ) -> None:
         self.role: Final = role
         self.key: Final = key
+        self.first_key: Final = first_key
+        self.optional: Final = optional
+        self.oneway: Final = oneway
+        self.part: Final = part
+        self.parts: Final = parts
+        self.method: Final = method
+        self.session: Final = session
+        self.answers_all: Final = answers_all
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Exchange) and (self.role, self.key) == (other.role, other.key)
@@ -68,6 +93,7 @@ class Codec:
     answers: tuple[str, ...] = ()  # other protocols that the opposite direction of a stream may use
     tunnelled: bool = False  # whether other protocols often contain it: found mid-stream, it proves nothing
     summary_has_kind: bool = False  # whether its summaries already state the kind of message
+    may_leave: bool = False  # whether after some messages the stream is of another protocol
     codes: dict[str, Code] = {}  # noqa: RUF012  # codes of its notes and errors that codes.py does not have
 
     def __init__(self, name: str) -> None:
@@ -102,6 +128,22 @@ class Codec:
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
         """The position of the next message that can be proved in data[start:end], or `end`."""
         return end
+
+    def first(self, data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:
+        """Where decoding starts in data[start:end], of a stream whose beginning was not captured.
+
+        The position of the first message that can be proved; `end` if there is none; -1 if that takes more
+        bytes (never if `final`). `role`: "request" or "reply" if the direction has no other messages.
+        """
+        return start
+
+    def leaves(self, root: Node) -> bool:
+        """Whether what follows this message in its direction may be of another protocol."""
+        return False
+
+    def replying_to(self, method: str) -> "Codec":
+        """The codec of replies to a request whose exchange has this `method`."""
+        return self
 
     def kind(self, root: Node) -> str:
         """What sort of message this is, in a word of the protocol ("request")."""

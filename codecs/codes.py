@@ -65,6 +65,12 @@ CODES: Final[dict[str, Code]] = {
     "bad-checksum": Code("the checksum does not match the bytes"),
     "no-body": Code("the header announces a body, but there is none, as in the reply to a HEAD"),
     "bad-header": Code("an HTTP header line is not of the form name: value, or has an invalid value"),
+    # conversations
+    "duplicate-id": Code("another request with the same id is still open; the latest is answered first"),
+    "no-request": Code("a reply to no request that was captured, though none is missing"),
+    "reply-first": Code("the reply was captured before its request; their latency is unknown"),
+    "series-gap": Code("a part of a series of replies is missing"),
+    "session-info": Code("a reply does not repeat the SESSION_INFO of its request"),
     # pasted input
     "pasted-damaged": Code("the text is a known form, but this place does not fit it"),
     "pasted-ambiguous": Code("two forms fit the text and mean different bytes"),
@@ -80,6 +86,9 @@ CODES: Final[dict[str, Code]] = {
     "bad-packet": Code("a header in a packet is cut or invalid"),
     "missing-bytes": Code("bytes of the stream are not in the capture", LOSS),
     "snap-length": Code("the capture cut off the end of a packet"),
+    "inside-message": Code(
+        "the capture starts inside this message, or goes on inside it after missing bytes"
+    ),
     "joined-middle": Code("the capture does not have the beginning of this stream"),
     "overlap-conflict": Code("retransmitted bytes differ; the first ones were kept", LOSS),
     "reset-text": Code("a TCP reset carries text, which is not part of the stream"),

@@ -1,11 +1,12 @@
 """From pieces of streams to messages: each direction of each flow decoded, requests and replies paired.
 
 `Conversations.feed` takes the pieces that `captures.Reader` gives and returns the messages that they
-complete. A direction's protocol is detected once and stays; the two directions help each other. Memory is
-bounded by the constants below.
+complete, those of a flow in the order in which the capture completed them. A direction's protocol is
+detected once, and afresh where a message says that the stream leaves it (HTTP after CONNECT and upgrades);
+the two directions help each other. Memory is bounded by the constants below and in `open_requests`.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from mypy_extensions import i64, mypyc_attr
 
@@ -15,45 +16,32 @@ from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.detection import MARGIN, Detection, detect
+from wirelens.codecs.pairing import Pairs
 from wirelens.codecs.record import Origin, Place, Record
 from wirelens.codecs.registry import UNKNOWN
+from wirelens.codecs.sides import Arrival, Side, State
 
 HEAD: Final = 1 << 14  # bytes of a direction that wait at most for its protocol to be detected
 ALL_HEADS: Final = 1 << 25  # the same of all directions; then those waiting longest become unknown
 ALL_HELD: Final = 1 << 26  # bytes of incomplete messages that may wait; then the longest is cut off
 ARRIVAL_COST: Final = 128  # what a piece counts besides its bytes until a record has taken them
-OPEN_REQUESTS: Final = 1 << 10  # requests of a direction that wait for replies; then the oldest is dropped
 PACKETS: Final = 64  # packet numbers in a record at most: its first ones and its last
 ANSWER_HEAD: Final = 4  # bytes that distinguish the protocols that answer another
 NOTES_KEPT: Final = 1000  # notes that no record carries
 PORT_BITS: Final = 4.0  # what a protocol's usual port adds to the evidence of the bytes
 
-State = tuple[Any, ...]  # nested tuples of numbers, text and bytes
 
-_NO_ARRIVALS: Final[tuple["Arrival", ...]] = ()
-
-
-@mypyc_attr(acyclic=True, free_list_len=1)
-class Arrival:
-    """Where the bytes `start` to `end` of a stream came from: the time of the packet and its number.
-
-    `packets` are several if the packet was fragmented, `time_us` is in microseconds since 1970.
-    """
-
-    def __init__(self, start: i64, end: i64, time_us: i64, packets: tuple[int, ...]) -> None:
-        self.start: Final[i64] = start
-        self.end: Final[i64] = end
-        self.time_us: Final[i64] = time_us
-        self.packets: Final = packets
+_COUNTERPARTS: Final = {"request": "reply", "reply": "request"}
+_NO_ARRIVALS: Final[tuple[Arrival, ...]] = ()
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Message:
     """A message of a conversation: its record, and where it came from.
 
-    `direction` is its flow's: 0 or 1. `time_us`: capture time of its last byte, microseconds since 1970.
-    `pair_number` is that of a request and its reply, 0 without a counterpart; `latency_us` is the time from
-    the request to this reply, None for everything else and where the capture's clock does not show it.
+    `direction` is its flow's: 0 or 1. `time_us`: capture time of the packet that completed it, microseconds
+    since 1970. `pair_number` is that of a request and its replies, 0 without a counterpart; `latency_us` is
+    the time from the request to this reply, None for everything else and where the capture does not show it.
     `arrivals`: those that have bytes of the record, in order, if `Conversations` was asked for them; the
     first may begin before the record and the last end after it.
     """
@@ -92,131 +80,6 @@ class Verdict(NamedTuple):
     reasons: tuple[str, ...]
 
 
-@mypyc_attr(acyclic=True, free_list_len=1)
-class _Request:
-    def __init__(self, pair: i64, time_us: i64) -> None:
-        self.pair: Final[i64] = pair
-        self.time_us: Final[i64] = time_us
-
-
-class _Open:
-    """The requests of one direction that wait for replies: by key, and those without a key in order."""
-
-    def __init__(self) -> None:
-        self.keyed: dict[str, list[_Request]] = {}
-        self.count: i64 = 0  # of those with a key
-        self.queue: list[_Request] = []
-
-    def add(self, key: str, request: _Request) -> None:
-        if not key:
-            self.queue.append(request)
-            if len(self.queue) > OPEN_REQUESTS:
-                del self.queue[0]
-            return
-        self.keyed.setdefault(key, []).append(request)
-        self.count += 1
-        if self.count > OPEN_REQUESTS:
-            oldest = next(iter(self.keyed))
-            self.count -= len(self.keyed.pop(oldest))
-
-    def take(self, key: str) -> _Request | None:
-        """The request that a reply belongs to; it is no longer open."""
-        if not key:
-            return self.queue.pop(0) if self.queue else None
-        requests = self.keyed.get(key)
-        if requests is None:
-            return None
-        self.count -= 1
-        request = requests.pop()
-        if not requests:
-            del self.keyed[key]
-        return request
-
-    def save(self) -> State:
-        keyed = [
-            (key, int(request.pair), int(request.time_us))
-            for key, requests in self.keyed.items()
-            for request in requests
-        ]
-        queue = [(int(request.pair), int(request.time_us)) for request in self.queue]
-        return (tuple(keyed), tuple(queue))
-
-    def load(self, state: State) -> None:
-        keyed, queue = state
-        for key, pair, time_us in keyed:
-            self.add(key, _Request(pair, time_us))
-        for pair, time_us in queue:
-            self.add("", _Request(pair, time_us))
-
-
-class _Side:
-    """One direction. Tens of thousands may be open at once, so it holds nothing that it does not need."""
-
-    def __init__(self, flow: Flow, direction: int) -> None:
-        self.flow: Final = flow
-        self.direction: Final = direction
-        self.decoder: Decoder | None = None
-        self.waiting: list[Piece] | None = None  # until the protocol is detected
-        self.waiting_bytes: i64 = 0
-        self.tried: i64 = 0  # bytes at the last attempt
-        self.protocol = UNKNOWN
-        self.arrivals: list[Arrival] = []
-        self.arrival: i64 = 0  # index of the first of them with bytes in no record yet
-        self.notes: list[Note] | None = None
-        self.held: i64 = 0  # what is in the decoder and in no record yet: bytes, and the cost of arrivals
-        self.position: i64 = 0  # end of what was given to the decoder
-        self.taken: i64 = 0  # end of the last record
-        self.requests: _Open | None = None
-        self.place: Place | None = None
-        self.ended = False
-        self.foreign = False  # whether bytes of no known protocol came
-
-    @property
-    def named(self) -> bool:
-        return self.protocol != UNKNOWN
-
-    def head(self) -> bytes:
-        waiting = self.waiting
-        return b"" if waiting is None else b"".join([piece.data for piece in waiting])
-
-    def note(self, notes: tuple[Note, ...]) -> None:
-        if self.notes is None:
-            self.notes = []
-        self.notes.extend(notes)
-
-    def save(self) -> State:
-        decoder = self.decoder
-        arrivals = [
-            (int(arrival.start), int(arrival.end), int(arrival.time_us), arrival.packets)
-            for arrival in self.arrivals[self.arrival :]
-        ]
-        return (
-            (self.flow.number, self.direction),
-            None if decoder is None else decoder.save(),
-            tuple([piece.save() for piece in self.waiting or ()]),
-            (int(self.waiting_bytes), int(self.tried), int(self.held), int(self.position), int(self.taken)),
-            self.protocol,
-            tuple(arrivals),
-            tuple([tuple(note) for note in self.notes or ()]),
-            () if self.requests is None else self.requests.save(),
-            (self.ended, self.foreign),
-        )
-
-    def load(self, state: State) -> None:
-        _, decoder, pieces, numbers, protocol, arrivals, notes, requests, flags = state
-        self.decoder = None if decoder is None else Decoder.load(decoder)
-        self.waiting = [Piece.load(self.flow, self.direction, piece) for piece in pieces] or None
-        self.waiting_bytes, self.tried, self.held, self.position, self.taken = numbers
-        self.protocol = protocol
-        for start, end, time_us, packets in arrivals:
-            self.arrivals.append(Arrival(start, end, time_us, tuple(packets)))
-        self.notes = [Note(code, offset, text) for code, offset, text in notes] or None
-        if requests:
-            self.requests = _Open()
-            self.requests.load(requests)
-        self.ended, self.foreign = flags
-
-
 class Conversations:
     """Decodes all flows of a capture.
 
@@ -246,11 +109,12 @@ class Conversations:
         self.foreign = 0
         self.foreign_flows = 0
         self.unattached_notes: list[tuple[str, Note]] = []
-        self._sides: dict[int, _Side] = {}  # by `_key`
-        self._undecided: dict[int, _Side] = {}  # those with bytes waiting, oldest first
+        self._sides: dict[int, Side] = {}  # by `_key`
+        self._undecided: dict[int, Side] = {}  # those with bytes waiting, oldest first
         self._heads: i64 = 0
         self._held: i64 = 0
-        self._pairs: i64 = 0
+        self._pairs: Final = Pairs()
+        self._order: i64 = 0  # number of pieces that had to wait
 
     def feed(self, pieces: list[Piece]) -> list[Message]:
         """The messages that these pieces complete."""
@@ -265,18 +129,25 @@ class Conversations:
         key = _key(flow, direction)
         side = self._sides.get(key)
         if side is None:
-            side = _Side(flow, direction)
-            self._sides[key] = side
-            if self.protocol is not None:
-                self._settle(side, Verdict(self.protocol, 0.0, ()), messages)
+            side = self._begin(flow, direction)
         if side.decoder is None:
             self._wait(key, side, piece, messages)
         else:
+            if self._undecided and key ^ 1 in self._undecided:
+                self._decide_older(side, messages)
             self._decode(side, piece, messages)
         if self._held > ALL_HELD:
             self._relieve(messages)
         if piece.end:
             self._end(side, messages)
+
+    def _begin(self, flow: Flow, direction: int) -> Side:
+        """The state of a direction that had none."""
+        side = Side(flow, direction)
+        self._sides[_key(flow, direction)] = side
+        if self.protocol is not None:
+            self._fix(side, Verdict(self.protocol, 0.0, ()))
+        return side
 
     def close(self) -> list[Message]:
         """End every flow that has not ended; the messages left."""
@@ -284,6 +155,8 @@ class Conversations:
         for side in list(self._sides.values()):
             if not side.ended:
                 self._end(side, messages)
+        for side in list(self._undecided.values()):  # those whose other direction has nothing
+            self._decide(side, True, messages)
         for side in self._sides.values():  # those whose other direction has nothing
             if side.named:
                 self._keep_notes(side)
@@ -307,18 +180,21 @@ class Conversations:
 
     def save(self) -> State:
         """The state of all directions that have not ended, for `load` of another `Conversations`."""
-        return (int(self._pairs), tuple([side.save() for side in self._sides.values()]))
+        return (
+            (int(self._pairs.number), int(self._order)),
+            tuple([side.save() for side in self._sides.values()]),
+        )
 
     def load(self, state: State, flows: list[Flow]) -> None:
         """Continue what `save` gave; `flows` are those that the assembler has loaded."""
         by_number = {flow.number: flow for flow in flows}
-        self._pairs, sides = state
+        (self._pairs.number, self._order), sides = state
         for plain in sides:
             number, direction = plain[0]
             flow = by_number.get(number)
             if flow is None:
                 continue
-            side = _Side(flow, direction)
+            side = Side(flow, direction)
             side.load(plain)
             key = _key(flow, direction)
             self._sides[key] = side
@@ -326,29 +202,41 @@ class Conversations:
             self._heads += side.waiting_bytes
             if side.decoder is None and side.waiting_bytes:
                 self._undecided[key] = side
+        for side in self._sides.values():
+            self._watch(side)
 
-    def _end(self, side: _Side, messages: list[Message]) -> None:
-        if side.decoder is None:
-            side.ended = True
-            self._decide(side, True, messages)
-        if side.decoder is not None:
-            self._give(side, side.decoder.close(), messages)
+    def _end(self, side: Side, messages: list[Message]) -> None:
+        """End a direction; while its protocol is open, that of the other one may still name it."""
         side.ended = True
-        self._held -= side.held
-        side.held = 0
         other = self._opposite(side)
+        if side.decoder is None:
+            self._decide(side, other is not None and other.ended, messages)
+        self._finish(side, messages)
         if other is not None and other.ended:
+            if other.decoder is None:
+                self._decide(other, True, messages)
             if side.named or other.named:
                 self._keep_notes(side)
                 self._keep_notes(other)
             del self._sides[_key(side.flow, side.direction)]
             del self._sides[_key(side.flow, other.direction)]
 
-    def _opposite(self, side: _Side) -> _Side | None:
+    def _finish(self, side: Side, messages: list[Message]) -> None:
+        """Give out what is left of a direction that has ended."""
+        while side.decoder is not None:
+            decoder = side.decoder
+            self._give(side, decoder.close(), messages)
+            if not decoder.left:
+                self._held -= side.held
+                side.held = 0
+                return
+            self._leave(side, messages)
+
+    def _opposite(self, side: Side) -> Side | None:
         """The other direction of its flow, if it has given anything."""
         return self._sides.get(_key(side.flow, 1 - side.direction))
 
-    def _keep_notes(self, side: _Side) -> None:
+    def _keep_notes(self, side: Side) -> None:
         """Keep the notes that no record carries."""
         notes = side.notes
         if notes is not None:
@@ -358,13 +246,17 @@ class Conversations:
 
     # --- which protocol -------------------------------------------------------------------------------
 
-    def _wait(self, key: int, side: _Side, piece: Piece, messages: list[Message]) -> None:
+    def _wait(self, key: int, side: Side, piece: Piece, messages: list[Message]) -> None:
         """Keep a piece until the direction's protocol is detected."""
         size: i64 = len(piece.data)
         if size or piece.gap or piece.notes:
             if side.waiting is None:
                 side.waiting = []
+                side.order = []
             side.waiting.append(piece)
+            self._order += 1
+            assert side.order is not None
+            side.order.append(int(self._order))
         side.waiting_bytes += size
         self._heads += size
         if side.waiting_bytes:
@@ -375,71 +267,164 @@ class Conversations:
             oldest = self._undecided[next(iter(self._undecided))]
             self._decide(oldest, True, messages)
 
-    def _decide(self, side: _Side, final: bool, messages: list[Message]) -> None:
+    def _decide(self, side: Side, final: bool, messages: list[Message]) -> None:
         """Detect the protocol; with `final` it becomes unknown where none is found."""
         data = side.head()
         side.tried = len(data)
         other = self._opposite(side)
-        opposite = b"" if other is None else other.head()
+        together = other is not None and other.phase == side.phase
+        opposite = b"" if other is None or not together else other.head()
         verdict = Verdict(UNKNOWN, 0.0, ())
         detection: Detection | None = None
         if data:
             whole = side.ended or side.flow.transport == "udp"
-            detection = detect(data, opposite, whole, False)
+            detection = detect(data, opposite, whole, False, True)
             verdict = _verdict(detection, side.flow)
-        if detection is not None and verdict.protocol == UNKNOWN:
-            if other is not None and other.named and other.decoder is not None:
-                # both sides of a conversation speak the same protocol, or one that answers it
-                answers = registry.get(other.protocol).answers
-                if answers and len(data) < ANSWER_HEAD and not final:
-                    return
-                verdict = _answer(detection, other.protocol, answers)
+        if detection is not None and together and other is not None:
+            verdict = _together(detection, verdict, side, other, final)
         if verdict.protocol == UNKNOWN and not final:
             return
         self._settle(side, verdict, messages)
-        if side.named and other is not None and other.decoder is None and other.waiting_bytes:
-            self._decide(other, False, messages)
 
-    def _settle(self, side: _Side, verdict: Verdict, messages: list[Message]) -> None:
-        """Fix a direction's protocol and decode the pieces that waited for it."""
+    def _decide_older(self, side: Side, messages: list[Message]) -> None:
+        """Let the other direction no longer wait, as its bytes are older than what comes now."""
+        other = self._opposite(side)
+        if side.named and other is not None and other.waiting_bytes and other.decoder is None:
+            if other.phase == side.phase:
+                self._decide(other, True, messages)
+
+    def _settle(self, side: Side, verdict: Verdict, messages: list[Message]) -> None:
+        """Fix a direction's protocol, and the other's if it waits; decode their pieces in capture order."""
+        head = side.head()
+        waiting, order = self._fix(side, verdict)
+        other = self._opposite(side)
+        both = False
+        if side.named and other is not None and other.decoder is None and other.waiting_bytes:
+            if other.phase == side.phase:
+                data = other.head()
+                other.tried = len(data)
+                whole = other.ended or other.flow.transport == "udp"
+                detection = detect(data, head, whole, False, True)
+                verdict = _together(detection, _verdict(detection, side.flow), other, side, False)
+                if verdict.protocol != UNKNOWN:
+                    both = True
+                    more, places = self._fix(other, verdict)
+                    waiting, order = _merged(waiting, order, more, places)
+        for piece in waiting:
+            self._take(side if piece.direction == side.direction else other, piece, messages)
+        if side.ended:
+            self._finish(side, messages)
+        if both and other is not None and other.ended:
+            self._finish(other, messages)
+
+    def _fix(self, side: Side, verdict: Verdict) -> tuple[list[Piece], list[int]]:
+        """Fix a direction's protocol; the pieces that waited for it, with their places in the capture."""
         side.protocol = verdict.protocol
-        if self.verdicts is not None:
+        if self.verdicts is not None and (side.phase == 0 or side.named):
             self.verdicts[(side.flow.number, side.direction)] = verdict
-        side.decoder = Decoder(verdict.protocol)
+        decoder = Decoder(verdict.protocol, int(side.position))
+        decoder.stays_left = True
+        side.decoder = decoder
+        self._watch(side)
         self._undecided.pop(_key(side.flow, side.direction), None)
         self._heads -= side.waiting_bytes
         side.waiting_bytes = 0
-        waiting = side.waiting
+        waiting = side.waiting or []
+        order = side.order or []
         side.waiting = None
-        if waiting is not None:
-            for piece in waiting:
-                self._decode(side, piece, messages)
+        side.order = None
+        return waiting, order
+
+    def _take(self, side: Side | None, piece: Piece, messages: list[Message]) -> None:
+        """Decode a piece that waited, or let it wait again if its stream has left the protocol since."""
+        assert side is not None
+        if side.decoder is None:
+            self._wait(_key(side.flow, side.direction), side, piece, messages)
+        else:
+            self._decode(side, piece, messages)
+
+    def _leave(self, side: Side, messages: list[Message]) -> None:
+        """Detect afresh what follows a message after which the stream is of another protocol."""
+        decoder = side.decoder
+        assert decoder is not None
+        rest = decoder.rest()
+        start: i64 = side.position - len(rest)
+        pieces: list[Piece] = []
+        for arrival in side.arrivals[side.arrival :]:
+            first = max(arrival.start, start)
+            if first < arrival.end:
+                data = rest[first - start : arrival.end - start]
+                at = (int(first), data, int(arrival.time_us), arrival.packets)
+                pieces.append(Piece(side.flow, side.direction, at[0], at[1], at[2], at[3], 0, (), ""))
+        side.arrivals.clear()
+        side.arrival = 0
+        self._held -= side.held
+        side.held = 0
+        side.position = start
+        side.decoder = None
+        side.protocol = UNKNOWN
+        side.tried = 0
+        other = self._opposite(side)
+        side.phase = side.phase + 1 if other is None else max(side.phase + 1, other.phase)
+        for piece in pieces:
+            self._take(side, piece, messages)
+        if side.ended and side.decoder is None:
+            self._decide(side, True, messages)
+
+    def _watch(self, side: Side) -> None:
+        """Let a direction's decoder know which request the next reply is to, if its framing depends on it."""
+        decoder = side.decoder
+        if decoder is not None and decoder.codec is not None and decoder.codec.may_leave:
+            other = self._opposite(side)
+            method = "" if other is None or other.requests is None else other.requests.method
+            decoder.codec = decoder.codec.replying_to(method)
 
     # --- messages -------------------------------------------------------------------------------------
 
-    def _decode(self, side: _Side, piece: Piece, messages: list[Message]) -> None:
+    def _decode(self, side: Side, piece: Piece, messages: list[Message]) -> None:
         decoder = side.decoder
         assert decoder is not None
         if piece.notes:
             side.note(piece.notes)
+            for note in piece.notes:
+                if note.code == "joined-middle":
+                    decoder.joined = True
+                    decoder.role = self._role(side)
         if piece.gap:
             self._give(side, decoder.gap(piece.gap), messages)
+            if decoder.left:
+                self._leave(side, messages)
+                at = (piece.offset, piece.data, piece.time_us, piece.packets, piece.gap)
+                rest = Piece(side.flow, side.direction, at[0], at[1], at[2], at[3], at[4], (), "")
+                self._take(side, rest, messages)
+                return
+            decoder.role = self._role(side)
         size: i64 = len(piece.data)
         if size == 0:
             return
         start: i64 = piece.offset
         side.position = start + size
-        side.arrivals.append(Arrival(start, start + size, piece.time_us, piece.packets))
+        side.arrivals.append(Arrival(start, start + size, piece.complete_us, piece.packets))
         side.held += size + ARRIVAL_COST
         self._held += size + ARRIVAL_COST
         if piece.flow.transport == "udp":
             self._give(side, decoder.close(piece.data), messages)
         else:
             self._give(side, decoder.feed(piece.data), messages)
+        if decoder.left and side.decoder is decoder:
+            self._leave(side, messages)
+
+    def _role(self, side: Side) -> str:
+        """Whether a direction has only requests or only replies, "" if that is not known."""
+        other = self._opposite(side)
+        role = side.role
+        if not role and other is not None:
+            role = _COUNTERPARTS.get(other.role, "")
+        return "" if role == "both" else role
 
     def _relieve(self, messages: list[Message]) -> None:
         """Cut off the longest message that waits for its end."""
-        longest: _Side | None = None
+        longest: Side | None = None
         for side in self._sides.values():
             if longest is None or side.held > longest.held:
                 longest = side
@@ -448,11 +433,11 @@ class Conversations:
             longest.note((Note("capture-limit", int(longest.position), text),))
             self._give(longest, longest.decoder.close(), messages)
 
-    def _give(self, side: _Side, records: list[Record], messages: list[Message]) -> None:
+    def _give(self, side: Side, records: list[Record], messages: list[Message]) -> None:
         for record in records:
             self._message(side, record, messages)
 
-    def _message(self, side: _Side, record: Record, messages: list[Message]) -> None:
+    def _message(self, side: Side, record: Record, messages: list[Message]) -> None:
         """Append a record's message: where its bytes came from, its notes, its pair."""
         end: i64 = record.offset + record.length
         freed: i64 = record.length
@@ -502,14 +487,23 @@ class Conversations:
             self._count_foreign(side, record)
         elif root is not None:
             exchange = record.codec.exchange(root)
-            if exchange.role == "request":
-                pair = self._requested(side, exchange.key, time_us)
-            elif exchange.role == "reply":
-                request = self._answered(side, exchange.key)
-                if request is not None:
-                    pair = request.pair
-                    if 0 < request.time_us <= time_us:
-                        latency = int(time_us - request.time_us)
+            role = exchange.role
+            if role:
+                if role != side.role:
+                    side.role = role if not side.role else "both"
+                other = self._opposite(side)
+                if other is None:
+                    other = self._begin(side.flow, 1 - side.direction)
+                if role == "reply":
+                    pair, asked_us = self._pairs.answered(side, other, exchange, record, time_us)
+                    if 0 < asked_us <= time_us:
+                        latency = int(time_us - asked_us)
+                else:
+                    pair = self._pairs.requested(side, exchange, record, time_us)
+                if record.codec.may_leave:
+                    self._watch(side if role == "reply" else other)
+        else:
+            side.damaged = True
         if self.sources:
             latency_us: i64 = -1 if latency is None else latency
             place = self._place(side)
@@ -523,7 +517,7 @@ class Conversations:
             Message(side.flow, side.direction, record, int(time_us), packets, int(pair), latency, sources)
         )
 
-    def _count_foreign(self, side: _Side, record: Record) -> None:
+    def _count_foreign(self, side: Side, record: Record) -> None:
         self.foreign += record.length
         if not side.foreign:
             side.foreign = True
@@ -531,7 +525,7 @@ class Conversations:
             if other is None or not other.foreign:
                 self.foreign_flows += 1
 
-    def _place(self, side: _Side) -> Place:
+    def _place(self, side: Side) -> Place:
         if side.place is None:
             flow = side.flow
             there = flow.endpoint(1 - side.direction)
@@ -542,29 +536,29 @@ class Conversations:
             side.place = Place(self.file, text, flow.number, sender)
         return side.place
 
-    def _place_in(self, side: _Side, file: str) -> Place:
+    def _place_in(self, side: Side, file: str) -> Place:
         """The place of messages of a direction whose last byte is in a file."""
         place = self._place(side)
         if place.file != file:
             place = side.place = Place(file, place.flow, place.number, place.sender)
         return place
 
-    def _requested(self, side: _Side, key: str, time_us: i64) -> i64:
-        """Keep a request until its reply; the number of their pair."""
-        self._pairs += 1
-        if side.requests is None:
-            side.requests = _Open()
-        side.requests.add(key, _Request(self._pairs, time_us))
-        return self._pairs
-
-    def _answered(self, side: _Side, key: str) -> _Request | None:
-        """The open request of the other direction that this reply answers; it is no longer open."""
-        other = self._opposite(side)
-        return None if other is None or other.requests is None else other.requests.take(key)
-
 
 def _key(flow: Flow, direction: int) -> int:
     return 2 * flow.number + direction
+
+
+def _merged(
+    first: list[Piece], first_order: list[int], second: list[Piece], second_order: list[int]
+) -> tuple[list[Piece], list[int]]:
+    """The waiting pieces of both directions in the order of the capture."""
+    places = [*zip(first_order, first), *zip(second_order, second)]  # noqa: B905
+    places.sort(key=_place_of)
+    return [piece for _, piece in places], [place for place, _ in places]
+
+
+def _place_of(entry: tuple[int, Piece]) -> int:
+    return entry[0]
 
 
 def known(messages: list[Message]) -> list[Record]:
@@ -585,6 +579,22 @@ def _verdict(detection: Detection, flow: Flow) -> Verdict:
                     reasons = (*candidate.reasons, f"port {port}")
                     return Verdict(candidate.protocol, candidate.bits + PORT_BITS, reasons)
     return Verdict(UNKNOWN, 0.0, ())
+
+
+def _together(detection: Detection, verdict: Verdict, side: Side, other: Side, final: bool) -> Verdict:
+    """The protocol of a direction, where the other one's is known: one dialect or vocabulary for both."""
+    if other.decoder is None or not other.named:
+        return verdict
+    known_one = other.protocol
+    answers = registry.get(known_one).answers
+    if verdict.protocol == UNKNOWN:
+        # both sides of a conversation speak the same protocol, or one that answers it
+        if answers and side.tried < ANSWER_HEAD and not final:
+            return verdict
+        return _answer(detection, known_one, answers)
+    if verdict.protocol != known_one and not answers and known_one in detection.equal:
+        return Verdict(known_one, verdict.bits, (*verdict.reasons, f"the other direction is {known_one}"))
+    return verdict
 
 
 def _answer(detection: Detection, other: str, answers: tuple[str, ...]) -> Verdict:

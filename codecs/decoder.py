@@ -8,6 +8,7 @@ from wirelens.codecs import registry
 from wirelens.codecs.codec import Codec
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.detection import ENOUGH_BYTES, Detection, detect
+from wirelens.codecs.node import Node
 from wirelens.codecs.record import NO_PROTOCOL, Record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape
@@ -16,6 +17,7 @@ MAX_MESSAGE: Final = 1 << 28  # bytes of one message that may wait for their res
 OPAQUE_BYTES: Final = 1 << 20  # bytes of no known protocol that one record holds at most
 ATTEMPT_FACTOR: Final = 8  # bytes that may be read over again for each byte that came in
 ATTEMPT_FREE: Final = 1 << 16
+JOIN_BYTES: Final = 1 << 16  # bytes in which a first message is looked for, then in the next ones
 BYTES_A_NODE: Final = 6  # about this many bytes of a message make one node
 
 
@@ -35,6 +37,11 @@ class Decoder:
     With `protocol` None the protocol is detected once, on the first bytes, and stays. `base` is the
     stream's offset of the first byte fed. `other` may hold bytes of the opposite direction, to help
     detection. `detection` is the one that was used, once there was one.
+
+    Where a message says that the stream leaves its protocol, the rest is detected afresh; with `stays_left`
+    the decoder stops there instead: `left` is set, and `rest` gives what was not decoded. `joined`: the
+    stream's beginning is missing, so decoding starts at the first message that can be proved; `role` then
+    is "request" or "reply" if only those can come.
     """
 
     def __init__(self, protocol: str | None = None, base: int = 0, other: bytes = b"") -> None:
@@ -42,6 +49,10 @@ class Decoder:
         self.settled = False
         self.detection: Detection | None = None
         self.other = other
+        self.joined = False
+        self.role = ""
+        self.left = False
+        self.stays_left = False
         self._unknown = ("unknown-protocol", NO_PROTOCOL)
         self._data = b""
         self._pos: i64 = 0  # of the first byte in `_data` that is in no record yet
@@ -91,18 +102,31 @@ class Decoder:
         records = self.close()
         self._base += size
         self._read_again = 0
+        self.joined = True
         return records
+
+    def rest(self) -> bytes:
+        """Give up the bytes that are in no record yet."""
+        data = b"".join([self._data[self._pos :], *(self._parts or ())])
+        self._base += self._pos + len(data)
+        self._data = b""
+        self._pos = 0
+        self._parts = None
+        self._waiting = 0
+        return data
 
     def save(self) -> tuple[Any, ...]:
         """The state as plain values: protocol, offset, and the bytes that are in no record yet."""
         data = b"".join([self._data[self._pos :], *(self._parts or ())])
-        return (self.protocol, int(self._base + self._pos), data)
+        return (self.protocol, int(self._base + self._pos), data, self.joined, self.role)
 
     @staticmethod
     def load(state: tuple[Any, ...]) -> "Decoder":
         """A decoder that goes on where `save` was called."""
-        protocol, base, data = state
+        protocol, base, data, joined, role = state
         decoder = Decoder(protocol, base)
+        decoder.joined = joined
+        decoder.role = role
         if data:
             decoder._take(data)
         return decoder
@@ -129,12 +153,19 @@ class Decoder:
         self._wanted = 0
         self._read_again += len(self._data) - self._pos
         records: list[Record] = []
-        if not self.settled and not self._settle(final):
-            return records
-        if self.codec is None:
-            self._opaque(records)
-        else:
-            self._messages(self.codec, records, final)
+        while True:
+            if not self.settled and not self._settle(final):
+                return records
+            if self.codec is None:
+                self._opaque(records)
+            else:
+                self._messages(self.codec, records, final)
+            if not self.left or self.stays_left:
+                break
+            self.left = False
+            self.settled = False
+            self.codec = None
+            self.other = b""
         if self._pos == len(self._data):
             # many streams may be open at once: what is read is not kept
             self._base += self._pos
@@ -144,12 +175,12 @@ class Decoder:
 
     def _settle(self, final: bool) -> bool:
         """Detect the protocol; False to wait for more bytes."""
-        data = self._data
+        data = self._data[self._pos :] if self._pos else self._data
         if not data:
             return False
         detection = detect(data, self.other, final)
         if detection.protocol == UNKNOWN and not final and len(data) < ENOUGH_BYTES:
-            self._wanted = min(2 * len(data), ENOUGH_BYTES)
+            self._wanted = self._pos + min(2 * len(data), ENOUGH_BYTES)
             return False
         self.detection = detection
         if detection.protocol != UNKNOWN:
@@ -174,6 +205,8 @@ class Decoder:
         end: i64 = len(data)
         buffer = Buffer(data, self._base)
         room = (end - self._pos) // BYTES_A_NODE
+        if self.joined and not self._join(codec, records, final):
+            return
         while self._pos < end:
             start = self._pos
             tape = Tape(buffer, room)
@@ -206,7 +239,31 @@ class Decoder:
                 raise AssertionError(f"{codec.name} decoded a message of no bytes")
             records.append(Record(codec, int(self._base + start), int(cursor.pos - start), tape))
             self._pos = cursor.pos
+            if codec.may_leave and codec.leaves(Node(tape, 0, buffer)):
+                self.left = True
+                return
             room = tape.size() + tape.size() // 4  # the next one is often like it
+
+    def _join(self, codec: Codec, records: list[Record], final: bool) -> bool:
+        """Skip to the first message that can be proved; False to wait for more bytes."""
+        data = self._data
+        end: i64 = len(data)
+        start = self._pos
+        if start == end:
+            return False
+        at = codec.first(data, start, end, final, self.role)
+        if (at < 0 or at == end) and not final and end - start < JOIN_BYTES:
+            self._wanted = end + 1
+            return False
+        if at < 0:
+            at = end
+        if at > start:
+            offset = int(self._base + start)
+            error = DecodeError("inside-message", offset, "its beginning was not captured")
+            records.append(Record(codec, offset, int(at - start), None, error, data[start:at]))
+            self._pos = at
+        self.joined = at == end
+        return at < end
 
     def _next_start(self, codec: Codec, start: i64, again: i64, end: i64, final: bool) -> i64:
         """Where decoding continues after damage that starts at `start`; -1 to wait for more bytes.

@@ -82,7 +82,7 @@ class Detection(NamedTuple):
 class _Weighed:
     """A codec with its evidence."""
 
-    def __init__(self, codec: Codec, found: Evidence, size: i64, final: bool) -> None:
+    def __init__(self, codec: Codec, found: Evidence, size: i64, final: bool, stream: bool) -> None:
         self.codec: Final = codec
         self.found: Final = found
         bits = found.bits
@@ -90,7 +90,7 @@ class _Weighed:
         if final:
             bits += found.at_end
         if final and found.whole:
-            asked = min(SLOPE * float(size - FEW), WHOLE)
+            asked = WHOLE if stream else min(SLOPE * float(size - FEW), WHOLE)
             if not found.one:
                 asked = max(asked, 0.0)
         self.bits: Final = bits
@@ -104,12 +104,15 @@ class _Weighed:
         return Candidate(self.codec.name, self.bits, self.found.reasons, settle, self.asked)
 
 
-def detect(data: bytes, other: bytes = b"", final: bool = True, everything: bool = True) -> Detection:
+def detect(
+    data: bytes, other: bytes = b"", final: bool = True, everything: bool = True, stream: bool = False
+) -> Detection:
     """The protocol of a stream that starts with `data`; `other` is the start of the opposite direction.
 
     `final`: nothing follows `data`; without it, evidence that needs the end does not count. Without
     `everything` the protocols that the named one contains are not candidates: they do not change the result,
-    and probing them takes most of the time. Work is bounded by the first 128 KiB, and linear in them.
+    and probing them takes most of the time. `stream`: nobody asked about these bytes, so `WHOLE` bits are
+    asked of them however few they are. Work is bounded by the first 128 KiB, and linear in them.
     """
     if not data:
         return Detection(UNKNOWN, (), (), "there are no bytes")
@@ -124,7 +127,7 @@ def detect(data: bytes, other: bytes = b"", final: bool = True, everything: bool
             refused = found.refused
             instead = (codec.name, *found.equal)
         elif found.bits > 0 or found.whole:
-            one = _Weighed(codec, found, len(data), final)
+            one = _Weighed(codec, found, len(data), final, stream)
             if one.bits > 0 or one.bits >= one.asked:
                 weighed.append(one)
     if refused:
@@ -218,7 +221,9 @@ def _middle(data: bytes, other: bytes, final: bool, known: list[str]) -> list[_W
         if bits > 0:
             reasons = (f"a first message at offset {at}", *there.reasons)
             found.append(
-                _Weighed(codec, Evidence(bits=bits, reasons=reasons, settle=there.settle), len(data), False)
+                _Weighed(
+                    codec, Evidence(bits=bits, reasons=reasons, settle=there.settle), len(data), False, False
+                )
             )
     return found
 

@@ -18,19 +18,25 @@ class Direction:
     `length`: bytes of the stream with its gaps. `gap_bytes` and `gap_count`: what is missing. `segments`:
     packets with or without payload. `retransmitted`: bytes. `first_us`, `last_us`: times of the first and the
     last packet in microseconds, -1 without one. `data`: the bytes present, in order; `gaps`: (stream offset,
-    bytes) of those missing.
+    bytes) of those missing. `sequence`: TCP sequence number of the first byte, `acked`: the other side's
+    last acknowledgment number, -1 while unknown. `unanswered`: requests that this side sent and that have
+    no reply so far; `orphaned`: replies that it sent to no known request (`Conversations` counts both).
     """
 
     __slots__ = (
         "_gaps",
         "_parts",
+        "acked",
         "first_us",
         "gap_bytes",
         "gap_count",
         "last_us",
         "length",
+        "orphaned",
         "retransmitted",
         "segments",
+        "sequence",
+        "unanswered",
     )
 
     def __init__(self) -> None:
@@ -41,6 +47,10 @@ class Direction:
         self.retransmitted: int = 0
         self.first_us: int = -1
         self.last_us: int = -1
+        self.sequence: int = -1
+        self.acked: int = -1
+        self.unanswered: int = 0
+        self.orphaned: int = 0
         self._gaps: list[tuple[int, int]] | None = None
         self._parts: list[bytes] | None = None
 
@@ -70,12 +80,17 @@ class Direction:
             self.retransmitted,
             self.first_us,
             self.last_us,
+            self.sequence,
+            self.acked,
+            self.unanswered,
+            self.orphaned,
         )
 
     def load(self, state: State) -> None:
         """Continue with the counters that `save` gave."""
         self.length, self.gap_bytes, self.gap_count, self.segments = state[:4]
-        self.retransmitted, self.first_us, self.last_us = state[4:]
+        self.retransmitted, self.first_us, self.last_us = state[4:7]
+        self.sequence, self.acked, self.unanswered, self.orphaned = state[7:]
 
     def keep(self, offset: int, data: bytes, gap: int) -> None:
         """Keep a piece's bytes at a stream offset, and the size of the gap before them."""
@@ -177,10 +192,22 @@ class Piece:
     `direction`: 0 or 1. `offset`: of `data` in the stream, gaps counted. `time_us`: of the packet they came
     in; `packets`: its number, several if it was fragmented. `gap`: number of bytes missing before `data`.
     `end`: "", or why the stream ends after these bytes ("fin", "reset", "reuse", "silent", "limit", "close");
-    each direction ends once. `notes`: their offsets are stream offsets.
+    each direction ends once. `notes`: their offsets are stream offsets. `complete_us`: when the stream was
+    complete up to the end of the piece: `time_us`, or the later time of the packet that filled a hole.
     """
 
-    __slots__ = ("data", "direction", "end", "flow", "gap", "notes", "offset", "packets", "time_us")
+    __slots__ = (
+        "complete_us",
+        "data",
+        "direction",
+        "end",
+        "flow",
+        "gap",
+        "notes",
+        "offset",
+        "packets",
+        "time_us",
+    )
 
     def __init__(
         self,
@@ -193,6 +220,7 @@ class Piece:
         gap: int,
         notes: tuple[Note, ...],
         end: str,
+        complete_us: int = -1,
     ) -> None:
         self.flow: Flow = flow
         self.direction: int = direction
@@ -203,6 +231,7 @@ class Piece:
         self.gap: int = gap
         self.notes: tuple[Note, ...] = notes
         self.end: str = end
+        self.complete_us: int = time_us if complete_us < 0 else complete_us
 
     def __repr__(self) -> str:
         size = count(len(self.data), "byte")
@@ -214,11 +243,12 @@ class Piece:
     def save(self) -> State:
         """The piece as plain values, without its flow and direction."""
         notes = tuple([tuple(note) for note in self.notes])
-        return (self.offset, self.data, self.time_us, self.packets, self.gap, notes, self.end)
+        times = (self.time_us, self.complete_us)
+        return (self.offset, self.data, times, self.packets, self.gap, notes, self.end)
 
     @staticmethod
     def load(flow: Flow, direction: int, state: State) -> "Piece":
         """The piece that `save` gave, of a flow and direction."""
-        offset, data, time_us, packets, gap, saved, end = state
+        offset, data, (time_us, complete_us), packets, gap, saved, end = state
         notes = tuple([Note(code, position, text) for code, position, text in saved])
-        return Piece(flow, direction, offset, data, time_us, tuple(packets), gap, notes, end)
+        return Piece(flow, direction, offset, data, time_us, tuple(packets), gap, notes, end, complete_us)

@@ -81,6 +81,7 @@ class Sequencer:
         packets: tuple[int, ...],
         pieces: list[Piece],
         remember: bool,
+        complete_us: i64 = -1,
     ) -> None:
         """Give out bytes at side.next; `remember`: keep them, to compare retransmissions with."""
         size: i64 = len(data)
@@ -94,7 +95,9 @@ class Sequencer:
             notes = tuple(side.notes)
             side.notes = None
         flow = side.flow
-        pieces.append(Piece(flow, side.direction, offset, data, time_us, packets, gap, notes, ""))
+        pieces.append(
+            Piece(flow, side.direction, offset, data, time_us, packets, gap, notes, "", complete_us)
+        )
         if flow.packet < 0:
             flow.packet = packets[-1]
         flow.directions[side.direction].length = offset + size
@@ -292,6 +295,7 @@ class Sequencer:
         count: i64 = 0
         total: i64 = len(starts)
         freed: i64 = 0
+        latest_us: i64 = -1  # time of the last captured of the packets since the last gap
         while True:
             if count < total and starts[count] <= side.next:
                 waiting = side.held[count]
@@ -305,7 +309,8 @@ class Sequencer:
                 else:
                     data = waiting.data
                 if len(data):
-                    self.deliver(side, data, waiting.time_us, waiting.packets, pieces, True)
+                    latest_us = max(latest_us, waiting.time_us)
+                    self.deliver(side, data, waiting.time_us, waiting.packets, pieces, True, latest_us)
                 if waiting.missing:
                     self.cut(side, waiting.missing)
                 continue
@@ -314,6 +319,7 @@ class Sequencer:
                 if count < total and starts[count] < limit:
                     limit = starts[count]
                 self.skip(side, limit - side.next)
+                latest_us = -1
                 continue
             break
         if count:

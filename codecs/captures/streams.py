@@ -266,6 +266,7 @@ class Assembler(Sequencer):
             return
         if flags & ACK:
             other.acked = segment.acknowledgement
+            flow.directions[1 - direction].acked = int(segment.acknowledgement)
             other.has_acked = True
             if len(other.starts):
                 self._acknowledged(other, flags & DUPLICATE != 0, time_us, pieces)

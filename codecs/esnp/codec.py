@@ -35,6 +35,10 @@ class Esnp(Codec):
         """See Codec.resync."""
         return evidence.resync(data, start, end)
 
+    def first(self, data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:
+        """See Codec.first."""
+        return evidence.first_message(data, start, end, final)
+
     def kind(self, root: Node) -> str:
         """See Codec.kind."""
         return reading.kind(root)

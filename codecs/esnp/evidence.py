@@ -24,7 +24,8 @@ def probe(data: bytes, other: bytes, lines: bool) -> Evidence:
     bits = result.bits
     reasons = result.reasons
     if other:
-        opposite, _ = evidence(other)
+        opposite, other_era = evidence(other)
+        era += other_era
         if proved(opposite.bits, opposite.whole, opposite.at_end):
             bits += OTHER
             reasons = (*reasons, "the other direction is ESNP too")
@@ -32,9 +33,71 @@ def probe(data: bytes, other: bytes, lines: bool) -> Evidence:
     if (era < 0) == lines:
         bits -= 1.0
     if era != 0:
-        reasons = (*reasons, "an entry of the line era" if era > 0 else "an entry or order of the frame era")
+        reasons = (*reasons, f"an entry of the {'line' if era > 0 else 'frame'} era")
     reasons = (*reasons, f"the bytes fit {twin} too")
     return result._replace(bits=bits, reasons=reasons, equal=(twin,))
+
+
+def first_message(data: bytes, start: i64, end: i64, final: bool) -> i64:
+    """Where decoding starts in a stream whose beginning is missing; see Codec.first.
+
+    The first entry that leads to an END may be in the middle of a message, so it counts only after an END, or
+    where the stream starts with a message that states what it is.
+    """
+    at = resync(data, start, end)
+    if at < end and (at == start or _follows_end(data, start, at)):
+        after = _message_end(data, at)
+        if _states_part(data, at, after) or at > start:
+            return at
+        opening: i64 = data[at]
+        while after < end:
+            if data[after] == opening:
+                return at  # others begin like this one
+            following = _message_end(data, after)
+            if following < 0 or following > end:
+                break
+            after = following
+    if at == end:
+        return end if final else -1
+    after = _message_end(data, at)
+    if after >= end:
+        return end if final else -1
+    return after
+
+
+def _follows_end(data: bytes, start: i64, at: i64) -> bool:
+    """Whether the bytes before a position are the END of a message, or what the capture has of it."""
+    before = max(start, at - 4)
+    while before < at:
+        if data[before] != 0:
+            return False
+        before += 1
+    return True
+
+
+def _message_end(data: bytes, at: i64) -> i64:
+    """The position after the END that the entries at a position lead to; -1 if the bytes end before it."""
+    end: i64 = len(data)
+    while at + 4 <= end:
+        kind: i64 = data[at]
+        at += 4 + (i64(data[at + 1]) << 16 | i64(data[at + 2]) << 8 | i64(data[at + 3]))
+        if kind == v.END:
+            return at if at <= end else -1
+    return -1
+
+
+def _states_part(data: bytes, at: i64, end: i64) -> bool:
+    """Whether a message has what tells its part in a conversation: a flag, a kind, or its ids."""
+    numbered = False
+    addressed = False
+    while at < end:
+        kind: i64 = data[at]
+        if kind == v.FLAG or kind == v.MESSAGE_KIND or kind == v.SOURCE_MESSAGE_ID:
+            return True
+        numbered = numbered or kind == v.MESSAGE_ID
+        addressed = addressed or kind == v.ADDRESS
+        at += 4 + (i64(data[at + 1]) << 16 | i64(data[at + 2]) << 8 | i64(data[at + 3]))
+    return numbered and addressed
 
 
 def resync(data: bytes, start: i64, end: i64) -> i64:
@@ -95,7 +158,6 @@ def evidence(data: bytes) -> tuple[Evidence, int]:
     entries = 0
     messages = 0
     bodies = 0
-    body_seen = False
     since_end = 0
     solid = False  # a size that is not zero has led here
     settle = "the rest of the message, up to its END"
@@ -114,7 +176,6 @@ def evidence(data: bytes) -> tuple[Evidence, int]:
             messages += 1
             since_end = 0
             solid = False
-            body_seen = False
         elif kind not in v.TYPES:
             if not (kind <= 15 or kind >= 0x80) or after > end:
                 return NO_EVIDENCE, 0
@@ -127,10 +188,6 @@ def evidence(data: bytes) -> tuple[Evidence, int]:
             if length:
                 solid = True
             if kind in (v.MESSAGE_KIND, v.TRACE, v.TRACE_RESP):
-                era = -1
-            elif kind in v.BODY_LINES:
-                body_seen = True
-            elif body_seen and era == 0:
                 era = -1
             if after > end:
                 settle = f"{after - end} more bytes"

@@ -1,6 +1,7 @@
 """A message for people: its kind and summary, addresses and ids, its part in a conversation."""
 
 from typing import Final
+from zlib import crc32
 
 from wirelens.codecs.codec import Exchange
 from wirelens.codecs.esnp import vocabulary as v
@@ -77,19 +78,46 @@ def annotate(node: Node) -> str:
 
 
 def exchange(root: Node) -> Exchange:
-    """A reply has its request's MESSAGE_ID as SOURCE_MESSAGE_ID."""
+    """A reply has its request's MESSAGE_ID as SOURCE_MESSAGE_ID.
+
+    REQUEST and INFO ask for one. A message without flag or kind can be a request too, as deployed writers
+    leave the flag out. An event that answers TRACE comes from between the two sides and is
+    no reply. The messages of one business step count with SEQ_NO.
+    """
     message_id = ""
+    source_id = ""
+    asks = False
+    plain = True  # without a flag or kind
+    part = 0
+    parts = 0
+    session: list[int] = []
     for entry in entries_of(root):
         number = entry_type(entry)
-        value = entry.member("value")
-        if value is None:
-            continue
-        if number == v.SOURCE_MESSAGE_ID:
-            return Exchange("reply", value.shown)
-        if number == v.MESSAGE_ID:
-            message_id = value.shown
-    if message_id and kind(root) == "request":
-        return Exchange("request", message_id)
+        if number == v.FLAG or number == v.MESSAGE_KIND:
+            word = entry.shown_of("flag" if number == v.FLAG else "kind")
+            if word == "TRACE_INFO":
+                return Exchange("")
+            if word in ("REQUEST", "INFO"):
+                asks = True
+            if word not in ("TRACE", "ASYNC", "UNKNOW"):
+                plain = False
+        elif number == v.TRACE_RESP:
+            return Exchange("")
+        elif number == v.SOURCE_MESSAGE_ID:
+            source_id = source_id or entry.shown_of("value")
+        elif number == v.MESSAGE_ID:
+            message_id = message_id or entry.shown_of("value")
+        elif number == v.SEQ_NO:
+            part = entry.number_of("current")
+            parts = entry.number_of("last")
+        elif number == v.SESSION_INFO:
+            session.append(crc32(entry.raw))
+    if source_id:
+        return Exchange("reply", source_id, part=part, parts=parts, session=tuple(session))
+    if message_id and asks:
+        return Exchange("request", message_id, part=part, parts=parts, session=tuple(session))
+    if message_id and plain:
+        return Exchange("request", message_id, optional=True, part=part, session=tuple(session))
     return Exchange("")
 
 

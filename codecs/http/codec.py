@@ -22,10 +22,15 @@ class Http(Codec):
     carries = payload.PROTOCOLS
     tunnelled = True
     summary_has_kind = True
+    may_leave = True
+
+    def __init__(self, name: str, tunnel: bool = False) -> None:
+        super().__init__(name)
+        self.tunnel: Final = tunnel  # whether what it decodes replies to CONNECT
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""
-        decode_message(cursor, tape, final)
+        decode_message(cursor, tape, final, self.tunnel)
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
@@ -38,6 +43,14 @@ class Http(Codec):
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
         """See Codec.resync."""
         return next_start(data, start, end)
+
+    def leaves(self, root: Node) -> bool:
+        """See Codec.leaves: after CONNECT and its acceptance, after an upgrade and its acceptance."""
+        return reading.leaves(root, self.tunnel)
+
+    def replying_to(self, method: str) -> Codec:
+        """See Codec.replying_to."""
+        return _AFTER_CONNECT if method == "CONNECT" else CODECS[0]
 
     def kind(self, root: Node) -> str:
         """See reading.kind."""
@@ -61,3 +74,4 @@ class Http(Codec):
 
 
 CODECS: Final = (Http("http"),)
+_AFTER_CONNECT: Final = Http("http", tunnel=True)

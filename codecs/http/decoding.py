@@ -45,10 +45,13 @@ from wirelens.codecs.tape import Tape
 from wirelens.codecs.words import count
 
 
-def decode_message(cursor: Cursor, tape: Tape, final: bool) -> None:
-    """See Codec.decode. A body that ends with the connection ends with the input, if that is final."""
+def decode_message(cursor: Cursor, tape: Tape, final: bool, tunnel: bool = False) -> None:
+    """See Codec.decode. A body that ends with the connection ends with the input, if that is final.
+
+    `tunnel`: a response is to CONNECT, so one of status 2xx has no body whatever its headers state.
+    """
     try:
-        _Reader(cursor, tape, final).read()
+        _Reader(cursor, tape, final, tunnel).read()
     finally:
         class_notes(tape)
 
@@ -56,10 +59,11 @@ def decode_message(cursor: Cursor, tape: Tape, final: bool) -> None:
 class _Reader:
     """Reads one message from a cursor onto a tape."""
 
-    def __init__(self, cursor: Cursor, tape: Tape, final: bool) -> None:
+    def __init__(self, cursor: Cursor, tape: Tape, final: bool, tunnel: bool) -> None:
         self.cursor: Final = cursor
         self.tape: Final = tape
         self.final: Final = final
+        self.tunnel: Final = tunnel
         self.data: Final = cursor.data
         self.end: Final[i64] = cursor.end
         self.body: Final = Body(cursor, tape)
@@ -182,6 +186,10 @@ class _Reader:
         cursor = self.cursor
         response = head.status != 0
         if head.has_no_body:
+            return
+        if self.tunnel and 200 <= head.status < 300:
+            if head.chunked:
+                self.flags |= ABSENT_BODY
             return
         start = cursor.pos
         length = head.length

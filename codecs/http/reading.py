@@ -44,8 +44,33 @@ def exchange(root: Node) -> Exchange:
         return Exchange("")
     status = Head(line.content + b"\r\n").status
     if status == 0:
-        return Exchange("request")
-    return Exchange("" if status < 200 else "reply")
+        return Exchange("request", method="CONNECT" if _connects(line) else "")
+    return Exchange("" if status < 200 and status != 101 else "reply")
+
+
+def leaves(root: Node, tunnel: bool) -> bool:
+    """Whether the bytes after a message may be of another protocol; `tunnel`: it replies to CONNECT.
+
+    Source: RFC 9110, sections 7.8 and 9.3.6. After a request for it the client may still go on with HTTP.
+    """
+    line = root.member("start_line")
+    if line is None:
+        return False
+    status = Head(line.content + b"\r\n").status
+    if status:
+        return status == 101 or (tunnel and 200 <= status < 300)
+    return _connects(line) or _asks_to_upgrade(root)
+
+
+def _connects(line: Node) -> bool:
+    return line.content.startswith(b"CONNECT ")
+
+
+def _asks_to_upgrade(root: Node) -> bool:
+    headers = root.member("headers")
+    if headers is None or b"pgrade:" not in headers.raw:
+        return False
+    return any(pair.children[0].content.lower() == b"upgrade" for pair in headers.children)
 
 
 def _content_type(root: Node) -> str:

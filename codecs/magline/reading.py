@@ -90,13 +90,15 @@ def specified_annotation(node: Node) -> str:
 
 
 def specified_exchange(root: Node) -> Exchange:
-    """ACK or ERR answers SYN; REP answers the REQ with its Seq, PON the PIN with its number."""
+    """REP or ERR answers the REQ with its Seq, ACK or ERR the SYN, PON the PIN with its number."""
     cmd = root.number_of("cmd")
     body = root.member("body")
     if cmd == v.SYN:
         return Exchange("request", "connection")
-    if cmd == v.ACK or cmd == v.ERR:
+    if cmd == v.ACK:
         return Exchange("reply", "connection")
+    if cmd == v.ERR:
+        return Exchange("reply", "connection", first_key=f"seq {root.number_of('seq')}")
     if cmd == v.REQ or cmd == v.REP:
         return Exchange("request" if cmd == v.REQ else "reply", f"seq {root.number_of('seq')}")
     if (cmd == v.PIN or cmd == v.PON) and body is not None:

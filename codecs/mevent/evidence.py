@@ -16,6 +16,7 @@ from wirelens.codecs.words import count
 
 LOOKED_AT: Final = 16  # messages that detection decodes
 MOST_WEAK: Final = 20.0  # bits that messages may give that prove nothing by themselves
+STARTS_TRIED: Final = 256  # positions that are tried as the first message of a stream
 SETTLED: Final = 24.0  # bits above which more input would not add to the result
 
 
@@ -49,6 +50,71 @@ def resync(data: bytes, start: i64, end: i64) -> i64:
             return at
         at += 1
     return end
+
+
+def first_message(data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:
+    """Where decoding starts in a stream whose beginning is missing; see Codec.first.
+
+    A head counts if messages of one kind follow one another from there to the end of the bytes. One
+    direction has requests or replies, not both; a request proves itself by its plugin's name, so where
+    there is one, replies found before it are chance.
+    """
+    at = start
+    tried = 0
+    reply: i64 = -1
+    while at + 8 <= end and tried < STARTS_TRIED:
+        if at > start or end - at >= 12:
+            while at + 12 <= end and not _starts(data, at, end):
+                at += 1
+        if at + 12 > end and not (final and at == start):
+            break
+        tried += 1
+        found = _chain(data, at, end, final)
+        if found == "request" and role != "reply":
+            return at
+        if found == "reply" and role != "request" and reply < 0:
+            reply = at
+        at += 1
+    if reply >= 0:
+        return reply
+    return end if final else -1
+
+
+def _chain(data: bytes, at: i64, end: i64, final: bool) -> str:
+    """The kind of the messages that follow one another from a position to the end, "" if they do not."""
+    buffer = Buffer(data)
+    cursor = Cursor(buffer, at, end)
+    kind = ""
+    messages = 0
+    while cursor.pos < end and messages < LOOKED_AT:
+        if messages and cursor.pos + v.LONGEST_HEAD <= end and not _starts(data, cursor.pos, end):
+            return ""
+        tape = Tape(buffer)
+        try:
+            decoding.decode(cursor, tape, final)
+        except DecodeError as error:
+            if not error.needed or error.needed <= end:
+                return ""
+            tape.close_from(0, end)
+            if messages:
+                return kind
+            if tape.size() == 0 or not _plausible(root_of(tape)):
+                return ""
+            return "request" if root_of(tape).member("request") is not None else ""
+        root = root_of(tape)
+        if not _plausible(root):
+            return ""
+        this = "reply" if root.member("request") is None else "request"
+        if kind and this != kind:
+            return ""
+        kind = this
+        messages += 1
+    return kind
+
+
+def _plausible(root: Node) -> bool:
+    """Whether a message has nothing that software would not write."""
+    return _message_bits(root, False)[0] >= 0
 
 
 def _starts(data: bytes, at: i64, end: i64) -> bool:

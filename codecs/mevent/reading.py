@@ -64,13 +64,22 @@ def annotate(node: Node) -> str:
 
 
 def exchange(root: Node) -> Exchange:
-    """Requests and replies pair by id; the typed era numbers all with 1, so those pair in order."""
-    for role in ("request", "reply"):
-        part = root.member(role)
-        if part is not None:
-            message_id = part.number_of("id")
-            return Exchange(role, "" if message_id == 1 else str(message_id))
-    return Exchange("")
+    """Requests and replies pair by id; the typed era numbers all with 1, so those pair in order.
+
+    An asynchronous request has no reply; the typed era confirms it at once.
+    """
+    request = root.member("request")
+    if request is not None:
+        message_id = request.number_of("id")
+        key = "" if message_id == 1 else str(message_id)
+        return Exchange("request", key, oneway=not request.number_of("flags") & v.FLAG_SYNC)
+    reply = root.member("reply")
+    if reply is None:
+        return Exchange("")
+    message_id = reply.number_of("id")
+    code = reply.number_of("code")
+    typed = code == v.TYPED_OK or v.TYPED_ERROR <= code < v.REP_OK or v.TYPED_APP <= code < v.FIRST_ERROR
+    return Exchange("reply", "" if message_id == 1 else str(message_id), answers_all=typed)
 
 
 def _numbered(code: int, first: int) -> str:

@@ -131,7 +131,7 @@ def test_both_directions_help_each_other() -> None:
     talk = Talk(Conversations(None, verdicts))
     assert talk.say(1, END) == []  # too little to tell anything
     said = talk.say(0, request(1) * 3)
-    assert [one.direction for one in said] == [0, 0, 0, 1]
+    assert [one.direction for one in said] == [1, 0, 0, 0]  # as they were captured
     assert {verdict.protocol for verdict in verdicts.values()} == {"esnp-line"}
 
 

@@ -1,0 +1,204 @@
+"""The requests of one direction that wait for replies, in bounded memory: by key, or in order."""
+
+from typing import Any, Final
+
+from mypy_extensions import i64, mypyc_attr
+
+from wirelens.codecs.codec import Exchange
+
+OPEN_REQUESTS: Final = 1 << 10  # requests of a direction that wait for replies; then the oldest is dropped
+EARLY_REPLIES: Final = 64  # replies that wait for requests captured after them; then the oldest is dropped
+REPEATED: Final = 64  # datagrams of a direction that are remembered to recognise their repetition
+REORDER_US: Final = 1_000_000  # how much later the request of a datagram may be captured
+WINDOW: Final = 1 << 30  # bytes that an acknowledgment may be ahead of what was captured
+
+State = tuple[Any, ...]  # nested tuples of numbers, text and bytes
+
+
+@mypyc_attr(acyclic=True, free_list_len=1)
+class Request:
+    """An open request: its pair's number (0: replies are not paired with it) and its time.
+
+    `part`: the last part of a series of replies, `parts`: how many of them came. `expected`: whether its role
+    makes a reply certain.
+    """
+
+    def __init__(self, pair: i64, time_us: i64, exchange: Exchange) -> None:
+        self.pair: Final[i64] = pair
+        self.time_us: i64 = time_us
+        self.method: Final = exchange.method
+        self.session: Final = exchange.session
+        self.expected: Final = not exchange.optional and not exchange.oneway
+        self.numbered: Final = not exchange.oneway
+        self.answered = False
+        self.part: i64 = 0
+        self.parts: i64 = 0
+
+    def save(self) -> State:
+        """The request as plain values."""
+        flags = (self.expected, self.numbered, self.answered)
+        return (
+            int(self.pair),
+            int(self.time_us),
+            self.method,
+            self.session,
+            flags,
+            (int(self.part), int(self.parts)),
+        )
+
+    @staticmethod
+    def load(state: State) -> "Request":
+        """The request that `save` gave."""
+        pair, time_us, method, session, (expected, numbered, answered), (part, parts) = state
+        exchange = Exchange(
+            "request",
+            optional=not expected,
+            oneway=not numbered,
+            method=method,
+            session=tuple(session),
+        )
+        request = Request(pair, time_us, exchange)
+        request.answered = answered
+        request.part = part
+        request.parts = parts
+        return request
+
+
+@mypyc_attr(acyclic=True)
+class Early:
+    """A reply that was captured before its request.
+
+    `acked`: the acknowledgment number that its side had sent, -1 for a datagram.
+    """
+
+    def __init__(self, key: str, pair: i64, time_us: i64, acked: i64) -> None:
+        self.key: Final = key
+        self.pair: Final[i64] = pair
+        self.time_us: Final[i64] = time_us
+        self.acked: Final[i64] = acked
+
+
+class Requests:
+    """The requests of one direction that wait for replies: by key, and those without a key in order."""
+
+    def __init__(self) -> None:
+        self.keyed: dict[str, list[Request]] = {}
+        self.count: i64 = 0  # of those with a key
+        self.queue: list[Request] = []
+        self.early: list[Early] = []
+        # digests of the last datagrams: the number of their pair, and their time
+        self.repeated: dict[str, tuple[int, int]] = {}
+
+    @property
+    def method(self) -> str:
+        """The method of the request that the next reply without a key answers."""
+        return self.queue[0].method if self.queue else ""
+
+    def latest(self, key: str) -> Request | None:
+        """The request that a reply with this key belongs to; it stays open."""
+        if not key:
+            return self.queue[0] if self.queue else None
+        requests = self.keyed.get(key)
+        return None if requests is None else requests[-1]
+
+    def add(self, key: str, request: Request) -> None:
+        """Open a request."""
+        if not key:
+            self.queue.append(request)
+            if len(self.queue) > OPEN_REQUESTS:
+                del self.queue[0]
+            return
+        requests = self.keyed.get(key)
+        if requests is None:
+            self.keyed[key] = [request]
+        else:
+            requests.append(request)
+        self.count += 1
+        if self.count > OPEN_REQUESTS:
+            oldest = next(iter(self.keyed))
+            self.count -= len(self.keyed.pop(oldest))
+
+    def close(self, key: str, request: Request) -> None:
+        """Close an open request."""
+        if not key:
+            self.queue.remove(request)
+            return
+        requests = self.keyed[key]
+        requests.remove(request)
+        self.count -= 1
+        if not requests:
+            del self.keyed[key]
+
+    def answer(self, exchange: Exchange) -> tuple[str, Request | None]:
+        """The open request that a reply belongs to, and the key that it was found under."""
+        if exchange.first_key:
+            request = self.latest(exchange.first_key)
+            if request is not None:
+                return exchange.first_key, request
+        if exchange.key:
+            return exchange.key, self.latest(exchange.key)
+        for request in self.queue:
+            if request.numbered or exchange.answers_all:
+                return "", request
+        return "", None
+
+    def expect(self, reply: Early) -> None:
+        """Keep a reply that was captured before its request."""
+        self.early.append(reply)
+        if len(self.early) > EARLY_REPLIES:
+            del self.early[0]
+
+    def take_early(self, key: str, time_us: i64, end: i64) -> Early | None:
+        """The reply captured before this request, if there is one.
+
+        `end`: TCP sequence number of the request's end, -1 for a datagram.
+        """
+        for at, reply in enumerate(self.early):
+            if reply.key != key:
+                continue
+            if end >= 0:
+                fits = reply.acked >= 0 and (reply.acked - end) & 0xFFFFFFFF < WINDOW
+            else:
+                fits = reply.acked < 0 and time_us - reply.time_us <= REORDER_US
+            if fits:
+                del self.early[at]
+                return reply
+        return None
+
+    def repetition(self, digest: str, time_us: i64) -> i64:
+        """The pair of a datagram that was sent before, a short time ago; 0 if it was not."""
+        pair, earlier_us = self.repeated.get(digest, (0, 0))
+        return pair if time_us - earlier_us <= REORDER_US else 0
+
+    def renew(self, key: str, pair: i64, time_us: i64) -> None:
+        """Let an open request count from when it was sent again."""
+        requests = self.keyed.get(key, []) if key else self.queue
+        for request in requests:
+            if request.pair == pair:
+                request.time_us = time_us
+
+    def repeat(self, digest: str, pair: i64, time_us: i64) -> None:
+        """Remember the pair of a datagram."""
+        self.repeated[digest] = (int(pair), int(time_us))
+        if len(self.repeated) > REPEATED:
+            del self.repeated[next(iter(self.repeated))]
+
+    def save(self) -> State:
+        """What is open, as plain values."""
+        keyed = [(key, request.save()) for key, requests in self.keyed.items() for request in requests]
+        queue = [request.save() for request in self.queue]
+        early = [(reply.key, int(reply.pair), int(reply.time_us), int(reply.acked)) for reply in self.early]
+        repeated = [(digest, *pair) for digest, pair in self.repeated.items()]
+        return (tuple(keyed), tuple(queue), tuple(early), tuple(repeated))
+
+    def load(self, state: State) -> None:
+        """Continue with what `save` gave."""
+        keyed, queue, early, repeated = state
+        for key, saved in keyed:
+            self.add(key, Request.load(saved))
+        for saved in queue:
+            self.add("", Request.load(saved))
+        for key, pair, time_us, acked in early:
+            self.expect(Early(key, pair, time_us, acked))
+        for digest, pair, time_us in repeated:
+            self.repeat(digest, pair, time_us)

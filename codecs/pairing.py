@@ -1,0 +1,153 @@
+"""Which reply answers which request: numbers of pairs, and notes where a flow breaks its rules.
+
+A codec's `exchange` gives a message's role and key. A reply belongs to the latest open request with its key;
+replies without a key answer in order. Of a reply that was captured before its request that is known where its
+side had already acknowledged bytes that were not captured yet; a datagram's reply waits by its key.
+"""
+
+from typing import Final
+from zlib import crc32
+
+from mypy_extensions import i64
+
+from wirelens.codecs.codec import Exchange
+from wirelens.codecs.codes import Note
+from wirelens.codecs.open_requests import WINDOW, Early, Request, Requests
+from wirelens.codecs.record import Record
+from wirelens.codecs.sides import Side
+
+LEAST_AHEAD: Final = 4  # bytes that were acknowledged before they were captured, to be a request
+
+
+class Pairs:
+    """Pairs the messages of all flows. `number`: that of the last pair."""
+
+    def __init__(self) -> None:
+        self.number: i64 = 0
+
+    def requested(self, side: Side, exchange: Exchange, record: Record, time_us: i64) -> i64:
+        """Keep a request until its reply; the number of their pair."""
+        requests = side.requests
+        if requests is None:
+            requests = side.requests = Requests()
+        key = exchange.key
+        if exchange.oneway:
+            if not key:  # one that is confirmed in order
+                requests.add(key, Request(0, time_us, exchange))
+            return 0
+        flow = side.flow
+        direction = flow.directions[side.direction]
+        if requests.early:
+            end: i64 = -1
+            if flow.transport == "tcp":
+                end = (direction.sequence + record.offset + record.length) & 0xFFFFFFFF
+            reply = requests.take_early(key, time_us, end)
+            if reply is not None:
+                flow.directions[1 - side.direction].orphaned -= 1
+                _note(record, "reply-first", "its reply was captured before it")
+                return reply.pair
+        pair: i64 = 0
+        if flow.transport == "udp":
+            pair = requests.repetition(_digest(exchange, record), time_us)
+            if pair:
+                _note(record, "duplicate-id", "this request was sent before")
+                requests.renew(key, pair, time_us)
+                return pair
+        if key:
+            open_one = requests.latest(key)
+            if open_one is not None:
+                if exchange.part > 1:  # a request in several messages
+                    open_one.time_us = time_us
+                    return open_one.pair
+                _note(
+                    record,
+                    "duplicate-id",
+                    f"another request with {key} is open; replies go to this one first",
+                )
+        self.number += 1
+        pair = self.number
+        requests.add(key, Request(pair, time_us, exchange))
+        if flow.transport == "udp":
+            requests.repeat(_digest(exchange, record), pair, time_us)
+        if not exchange.optional:
+            direction.unanswered += 1
+        return pair
+
+    def answered(
+        self, side: Side, other: Side, exchange: Exchange, record: Record, time_us: i64
+    ) -> tuple[i64, i64]:
+        """The pair of a reply of `side`, and the time of its request; 0 for what is unknown."""
+        flow = side.flow
+        requests = other.requests
+        if requests is None:
+            return self._unasked(side, other, exchange, record, time_us), 0
+        key, request = requests.answer(exchange)
+        if request is None:
+            return self._unasked(side, other, exchange, record, time_us), 0
+        if not request.answered:
+            request.answered = True
+            if request.expected:
+                flow.directions[1 - side.direction].unanswered -= 1
+        if request.session and not set(request.session) <= set(exchange.session):
+            _note(record, "session-info", "the request's SESSION_INFO is not repeated")
+        done = True
+        if exchange.part > 0:
+            if exchange.part != request.part + 1:
+                _note(record, "series-gap", f"part {exchange.part} follows part {request.part}")
+            request.part = exchange.part
+            request.parts += 1
+            done = request.parts == exchange.parts
+        if done:
+            requests.close(key, request)
+        if not request.numbered:
+            return 0, 0
+        if flow.transport == "udp":
+            requests.repeat(_digest(exchange, record), request.pair, time_us)
+        return request.pair, request.time_us
+
+    def _unasked(self, side: Side, other: Side, exchange: Exchange, record: Record, time_us: i64) -> i64:
+        """The pair of a reply without an open request: one that waits for a request captured later, or 0."""
+        flow = side.flow
+        asking = flow.directions[1 - side.direction]
+        requests = other.requests
+        acked: i64 = -1
+        if flow.transport == "udp":
+            if requests is not None:
+                pair = requests.repetition(_digest(exchange, record), time_us)
+                if pair:
+                    return pair
+            early = bool(exchange.key) or requests is not None
+            sure = requests is not None
+        else:
+            acked = asking.acked
+            ahead: i64 = (acked - asking.sequence - asking.length) & 0xFFFFFFFF
+            early = acked >= 0 and asking.sequence >= 0 and LEAST_AHEAD <= ahead < WINDOW
+            sure = (
+                flow.syn and asking.gap_count == 0 and (other is None or (other.named and not other.damaged))
+            )
+        flow.directions[side.direction].orphaned += 1
+        key = exchange.first_key or exchange.key
+        if not early:
+            if sure:
+                text = f"no open request with {key}" if key else "no open request"
+                _note(record, "no-request", text)
+            return 0
+        if requests is None:
+            requests = other.requests = Requests()
+        self.number += 1
+        requests.expect(Early(key, self.number, time_us, acked))
+        _note(record, "reply-first", "captured before its request")
+        return self.number
+
+
+def _note(record: Record, code: str, text: str) -> None:
+    """Note what a message breaks in its conversation."""
+    note = Note(code, record.offset, text)
+    record.extra_notes = [*(record.extra_notes or ()), note]
+
+
+def _digest(exchange: Exchange, record: Record) -> str:
+    """What tells a datagram from all but its repetitions."""
+    root = record.root
+    raw = b"" if root is None else root.raw
+    return f"{exchange.role} {exchange.key} {len(raw)} {crc32(raw)}"

@@ -1,0 +1,108 @@
+"""One direction of a flow while its messages are put together: what waits, what was decoded, what is open."""
+
+from typing import Any, Final
+
+from mypy_extensions import i64, mypyc_attr
+
+from wirelens.codecs.captures.flow import Flow, Piece
+from wirelens.codecs.codes import Note
+from wirelens.codecs.decoder import Decoder
+from wirelens.codecs.open_requests import Requests
+from wirelens.codecs.record import Place
+from wirelens.codecs.registry import UNKNOWN
+
+State = tuple[Any, ...]  # nested tuples of numbers, text and bytes
+
+
+@mypyc_attr(acyclic=True, free_list_len=1)
+class Arrival:
+    """Where the bytes `start` to `end` of a stream came from: the number of the packet, and its time.
+
+    `packets` are several if the packet was fragmented. `time_us`: microseconds since 1970, of the packet that
+    completed the stream up to `end`.
+    """
+
+    def __init__(self, start: i64, end: i64, time_us: i64, packets: tuple[int, ...]) -> None:
+        self.start: Final[i64] = start
+        self.end: Final[i64] = end
+        self.time_us: Final[i64] = time_us
+        self.packets: Final = packets
+
+
+class Side:
+    """One direction. Tens of thousands may be open at once, so it holds nothing that it does not need."""
+
+    def __init__(self, flow: Flow, direction: int) -> None:
+        self.flow: Final = flow
+        self.direction: Final = direction
+        self.decoder: Decoder | None = None
+        self.waiting: list[Piece] | None = None  # until the protocol is detected
+        self.order: list[int] | None = None  # their places among the pieces of all flows
+        self.waiting_bytes: i64 = 0
+        self.tried: i64 = 0  # bytes at the last attempt
+        self.protocol = UNKNOWN
+        self.arrivals: list[Arrival] = []
+        self.arrival: i64 = 0  # index of the first of them with bytes in no record yet
+        self.notes: list[Note] | None = None
+        self.held: i64 = 0  # what is in the decoder and in no record yet: bytes, and the cost of arrivals
+        self.position: i64 = 0  # end of what was given to the decoder
+        self.taken: i64 = 0  # end of the last record
+        self.requests: Requests | None = None
+        self.place: Place | None = None
+        self.ended = False
+        self.foreign = False  # whether bytes of no known protocol came
+        self.phase: i64 = 0  # how often its stream left a protocol
+        self.role = ""  # of its messages with a counterpart, "both" if there are two
+        self.damaged = False  # whether bytes of a known protocol did not decode
+
+    @property
+    def named(self) -> bool:
+        """Whether its protocol is known."""
+        return self.protocol != UNKNOWN
+
+    def head(self) -> bytes:
+        """The bytes that wait."""
+        waiting = self.waiting
+        return b"" if waiting is None else b"".join([piece.data for piece in waiting])
+
+    def note(self, notes: tuple[Note, ...]) -> None:
+        """Keep notes for the record at their place."""
+        if self.notes is None:
+            self.notes = []
+        self.notes.extend(notes)
+
+    def save(self) -> State:
+        """The state as plain values."""
+        decoder = self.decoder
+        arrivals = [
+            (int(arrival.start), int(arrival.end), int(arrival.time_us), arrival.packets)
+            for arrival in self.arrivals[self.arrival :]
+        ]
+        return (
+            (self.flow.number, self.direction),
+            None if decoder is None else decoder.save(),
+            tuple([piece.save() for piece in self.waiting or ()]),
+            tuple(self.order or ()),
+            (int(self.waiting_bytes), int(self.tried), int(self.held), int(self.position), int(self.taken)),
+            self.protocol,
+            tuple(arrivals),
+            tuple([tuple(note) for note in self.notes or ()]),
+            () if self.requests is None else self.requests.save(),
+            (self.ended, self.foreign, int(self.phase), self.role, self.damaged),
+        )
+
+    def load(self, state: State) -> None:
+        """Continue with what `save` gave."""
+        _, decoder, pieces, order, numbers, protocol, arrivals, notes, requests, flags = state
+        self.decoder = None if decoder is None else Decoder.load(decoder)
+        self.waiting = [Piece.load(self.flow, self.direction, piece) for piece in pieces] or None
+        self.order = list(order) or None
+        self.waiting_bytes, self.tried, self.held, self.position, self.taken = numbers
+        self.protocol = protocol
+        for start, end, time_us, packets in arrivals:
+            self.arrivals.append(Arrival(start, end, time_us, tuple(packets)))
+        self.notes = [Note(code, offset, text) for code, offset, text in notes] or None
+        if requests:
+            self.requests = Requests()
+            self.requests.load(requests)
+        self.ended, self.foreign, self.phase, self.role, self.damaged = flags
