@@ -8,14 +8,16 @@ import click
 
 from wirelens.cli import options
 from wirelens.cli.errors import RefusedError
-from wirelens.codecs.words import count
+from wirelens.codecs.words import clean, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Final
 
     from wirelens.cli.input_options import OutputOptions
-    from wirelens.codecs import Json
+    from wirelens.codecs import EncodeError, Json
+
+MOST_NOTES: Final = 20  # on messages, shown on stderr
 
 EPILOG: Final = """\b
 Examples:
@@ -58,25 +60,82 @@ def command(
 
     inputs = Inputs(InputOptions(paths, texts, RAW), output_options.verbose, "--json")
     directions: dict[Direction, list[bytes]] = {}
+    oddities = Oddities()
     with Output(output_options, inputs.paths) as output:
         for item in inputs:
-            place = ""
             try:
-                for place, value in values(item.chunks, item.name):
-                    for path, message in messages(value):
+                for document in documents(item.chunks, item.name):
+                    for path, message in messages(document.value):
                         try:
-                            directions.setdefault(direction(message), []).append(encode(message, protocol))
+                            data = encode(message, protocol)
                         except EncodeError as error:
-                            where = path + ("." if path and error.path else "") + error.path
-                            text = f"{where}: {error.text}" if where else error.text
-                            raise InputError(f"{place}{text}") from None
+                            raise InputError(document.error(path, error)) from None
                         except LookupError as error:
-                            raise InputError(f"{place}{path}{': ' if path else ''}{error.args[0]}") from None
+                            raise InputError(f"{document.at(path)}{error.args[0]}") from None
+                        directions.setdefault(direction(message), []).append(data)
+                        oddities.report(data, message, protocol, document.at(path))
             except InputError as error:
                 raise RefusedError("; ".join([str(error), *[note.text for note in item.notes]])) from None
+        oddities.end()
         write(chosen(directions, flow), output, kind)
         if inputs.failed or inputs.damaged:
             ctx.exit(2 if inputs.failed else 1)
+
+
+class Oddities:
+    """Decodes what was encoded, and reports on stderr what is odd about it: MOST_NOTES times at most."""
+
+    def __init__(self) -> None:
+        self.shown = 0
+
+    def report(self, data: bytes, message: Json, protocol: str | None, place: str) -> None:
+        """Report the notes on a message's bytes, other than those that its record has already."""
+        from wirelens.codecs import decode
+
+        if not isinstance(message, dict) or ("bytes" in message and message.get("message") is None):
+            return
+        name = message.get("protocol", protocol)
+        known = message.get("notes")
+        texts = (
+            {note.get("text") for note in known if isinstance(note, dict)} if isinstance(known, list) else ()
+        )
+        for record in decode(data, str(name)) if data else []:
+            notes = [(note.offset, note.text, note.code) for note in record.notes if note.text not in texts]
+            if record.error is not None:
+                notes.append((record.error.offset, record.error.text, record.error.code))
+            for offset, text, code in notes:
+                self.shown += 1
+                if self.shown <= MOST_NOTES:
+                    click.echo(f"{place}at byte {offset}: {clean(text)} ({code})", err=True)
+
+    def end(self) -> None:
+        """Report how many notes were left out."""
+        if self.shown > MOST_NOTES:
+            click.echo(count(self.shown - MOST_NOTES, "more note"), err=True)
+
+
+class Document(NamedTuple):
+    """One JSON value of an input: `line` is its number in JSON lines, 0 for the only value of the input."""
+
+    name: str
+    text: str
+    value: Json
+    line: int
+
+    def at(self, path: str) -> str:
+        """What goes before a text about the value at a path."""
+        line = f"line {self.line}: " if self.line else ""
+        return f"{self.name}: {line}{path}{': ' if path else ''}"
+
+    def error(self, path: str, error: EncodeError) -> str:
+        """The text of an error in the message at a path, with its line and column."""
+        from wirelens.codecs.json_text import place_of
+
+        where = path + ("." if path and error.path and error.path[0] != "[" else "") + error.path
+        line, column = place_of(self.text, where)
+        line += max(self.line - 1, 0)
+        place = f"line {line}, column {column}"
+        return self.at(f"{where} ({place})" if where else "") + error.text
 
 
 def messages(value: Json) -> Iterator[tuple[str, Json]]:
@@ -88,8 +147,8 @@ def messages(value: Json) -> Iterator[tuple[str, Json]]:
         yield "", value
 
 
-def values(chunks: Iterator[bytes], name: str) -> Iterator[tuple[str, Json]]:
-    """The JSON values of an input, one or one per line, each after the text that states its place."""
+def documents(chunks: Iterator[bytes], name: str) -> Iterator[Document]:
+    """The JSON values of an input, one or one per line."""
     from wirelens.cli.input import InputError
     from wirelens.codecs import JsonTextError, loads
 
@@ -110,12 +169,12 @@ def values(chunks: Iterator[bytes], name: str) -> Iterator[tuple[str, Json]]:
             yield from lines(text, name)
             return
     try:
-        yield f"{name}: ", loads(text)
+        yield Document(name, text, loads(text), 0)
     except JsonTextError as error:
         raise InputError(f"{name}:{error.line}:{error.column}: {error.text}") from None
 
 
-def lines(text: str, name: str) -> Iterator[tuple[str, Json]]:
+def lines(text: str, name: str) -> Iterator[Document]:
     """The values of JSON lines."""
     from wirelens.cli.input import InputError
     from wirelens.codecs import JsonTextError, loads
@@ -126,7 +185,7 @@ def lines(text: str, name: str) -> Iterator[tuple[str, Json]]:
                 value = loads(line)
             except JsonTextError as error:
                 raise InputError(f"{name}:{number}:{error.column}: {error.text}") from None
-            yield f"{name}: line {number}: ", value
+            yield Document(name, line, value, number)
 
 
 class Direction(NamedTuple):

@@ -14,6 +14,9 @@ from wirelens.codecs.node import Json
 
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:{}\[\]"]+')
+_INDEX: Final = re.compile(r"\[(\d{1,9})\]")
+_CONTENT: Final = ("$list", "$map", "$fields")  # tags whose values the paths of their members may leave out
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -136,6 +139,76 @@ def _finite(digits: str) -> float:
 def _json_error(text: str, at: int, message: str) -> JsonTextError:
     line = text.count("\n", 0, at) + 1
     return JsonTextError(message, line, at - text.rfind("\n", 0, at), at)
+
+
+def place_of(text: str, path: str) -> tuple[int, int]:
+    """Line and column, from 1, of the value at a path such as `lines[2].value` in JSON text.
+
+    Of what is not there, the place of the innermost value around it. A path may leave out tags: the step
+    after a value's own path is looked for in its `$map`, `$list`, … too.
+    """
+    at = _skip_space(text, 0)
+    while path:
+        opening = text[at : at + 1]
+        if opening == "{":
+            found, rest = _member_at(text, at, path)
+        elif opening == "[":
+            found, rest = _item_at(text, at, path)
+        else:
+            break
+        if found < 0:
+            break
+        at, path = found, rest
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def _member_at(text: str, at: int, path: str) -> tuple[int, str]:
+    """Where the value of the object's member is to which a path leads, and the rest of the path; or -1."""
+    wanted = path.removeprefix(".")
+    found = tagged = -1
+    rest = path
+    at = _skip_space(text, at + 1)
+    while text[at : at + 1] == '"':
+        key, at = _deep_key(text, at)
+        at = _skip_space(text, at)
+        if wanted.startswith(key) and wanted[len(key) : len(key) + 1] in ("", ".", "["):
+            if found < 0 or len(wanted) - len(key) < len(rest):
+                found, rest = at, wanted[len(key) :]
+        elif key in _CONTENT and text[at : at + 1] in ("{", "["):
+            tagged = at
+        at = _skip_space(text, _value_end(text, at))
+        if text[at : at + 1] == ",":
+            at = _skip_space(text, at + 1)
+    return (tagged, path) if found < 0 else (found, rest)
+
+
+def _item_at(text: str, at: int, path: str) -> tuple[int, str]:
+    """Where the item of an array is to which a path leads, and the rest of the path; or -1."""
+    step = _INDEX.match(path)
+    if step is None:
+        return -1, path
+    at = _skip_space(text, at + 1)
+    for _ in range(int(step[1])):
+        at = _skip_space(text, _value_end(text, at))
+        if text[at : at + 1] != ",":
+            return -1, path
+        at = _skip_space(text, at + 1)
+    return at, path[step.end() :]
+
+
+def _value_end(text: str, at: int) -> int:
+    """Where the value at a position ends; the text is known to be JSON."""
+    depth = 0
+    for token in _TOKEN.finditer(text, at):
+        if token[0] in "{[":
+            depth += 1
+        elif token[0] in "}]":
+            depth -= 1
+            if depth < 0:
+                return token.start()
+        if depth == 0:
+            return token.end()
+    return len(text)
 
 
 def _skip_space(text: str, at: int) -> int:

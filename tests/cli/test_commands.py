@@ -322,6 +322,25 @@ def test_errors_of_encode_name_line_and_path(run: Run) -> None:
     assert "[1].message.lines[0].flag" in run("encode", stdin=f"[{good}, {bad}]").stderr
     assert "-:2:" in run("encode", stdin=good + '{"protocol": \n').stderr
     assert "-:2:1" in run("encode", stdin="[\n}").stderr
+    assert "lines[0].flag (line 2, column 74): 'NO' is none of" in run("encode", stdin=good + bad).stderr
+    deep = '{"values": [\n [1, {"a.b": [2,\n  {"$long": "x"}]}]]}'
+    refused = run("encode", "--as", "hessian2", "--json", deep)
+    assert "values[0][1].a.b[1].$long (line 3, column 13): expected an integer" in refused.stderr
+    assert refused.exit_code == 2
+
+
+def test_encode_reports_what_is_odd_about_the_result(run: Run) -> None:
+    written = '{"lines": [{"type": "DATA", "name": "a", "value": 1}, {"type": "FLAG", "flag": "INFO"}]}'
+    result = run("encode", "--as", "esnp-line", "--to", "hex", "--json", f"[{written}, {written}]")
+    assert result.exit_code == 0
+    lines = result.stderr.splitlines()
+    text = "at byte 8: the header line FLAG comes after a body line (header-after-body)"
+    assert lines == [f"--json: [0]: {text}", f"--json: [1]: {text}"]
+    decoded = run("decode", "--as", "esnp-line", "--format", "jsonl", "--hex", result.stdout)
+    assert "header-after-body" in decoded.stdout
+    assert run("encode", stdin=decoded.stdout).stderr == ""
+    many = run("encode", "--as", "esnp-line", "--json", f"[{', '.join([written] * 25)}]")
+    assert many.stderr.splitlines()[20:] == ["5 more notes"]
 
 
 # --- as a process -------------------------------------------------------------------------------------

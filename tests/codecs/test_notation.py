@@ -12,7 +12,7 @@ from librt.strings import BytesWriter
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.errors import EncodeError
-from wirelens.codecs.json_text import JsonTextError, dumps, loads
+from wirelens.codecs.json_text import JsonTextError, dumps, loads, place_of
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import tree_json
 from wirelens.codecs.numbers import date_text, eight_digits, time_text, write_int
@@ -356,3 +356,26 @@ def test_a_map_has_keys_where_they_differ(keys: list[str]) -> None:
     else:
         pairs: Json = [[key, 1] for key in keys]
         assert text == dumps({"$map": pairs})
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "place"),
+    [
+        ('{"a": 1}', "a", (1, 7)),
+        ('{"a": 1}', "", (1, 1)),
+        (' {"a": 1}', "b", (1, 2)),
+        ('{"a": {"b": 1}}', "a.c", (1, 7)),
+        ('{"a": {"b": 1}}', "a.b", (1, 13)),
+        ("[1,\n 2,\n 3]", "[2]", (3, 2)),
+        ("[1, 2]", "[7]", (1, 1)),
+        ('{"a.b": 1, "a": {"b": 2}}', "a.b", (1, 9)),
+        ('{"a[0]": 1, "a": [2]}', "a[0]", (1, 10)),
+        ('{"x": "}]\\"{", "a": [[], {}, "[", 5]}', "a[3]", (1, 35)),
+        ('{"v": {"$map": [["k", 1], ["l", 2]]}}', "v[1][1]", (1, 33)),
+        ('{"v": {"$map": [["k", 1], ["l", 2]]}}', "v.$map[1][1]", (1, 33)),
+        ('{"v": {"$long": "x"}}', "v.$long", (1, 17)),
+        ("[" * 5000 + "7" + "]" * 5000, "[0]" * 5000, (1, 5001)),
+    ],
+)
+def test_place_of_a_path(text: str, path: str, place: tuple[int, int]) -> None:
+    assert place_of(text, path) == place
