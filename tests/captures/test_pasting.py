@@ -22,6 +22,8 @@ from hypothesis import strategies as st
 from properties import examples
 
 from wirelens.codecs.captures.pasting import FORMS, Pasted, PastedError, pasted
+from wirelens.codecs.captures.pasting.source import source_of
+from wirelens.codecs.captures.pasting.strings import read_strings
 from wirelens.codecs.codes import CODES
 
 pytestmark = pytest.mark.once  # this part is never compiled
@@ -1000,3 +1002,35 @@ def test_long_texts_mean_the_same_read_quickly(name: str, kind: str, monkeypatch
     monkeypatch.setattr(module, "quick", lambda text, careful: None)
     for each, found in zip(texts, quickly, strict=True):
         assert found == result_of(each)
+
+
+class Counted(str):
+    """A text that counts the characters its searches look at."""
+
+    looked = 0
+
+    def count(self, part: str, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        Counted.looked += (len(self) if end is None else end) - start
+        return str.count(self, part, start, end)
+
+    def rfind(self, part: str, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        found = str.rfind(self, part, start, end)
+        Counted.looked += (len(self) if end is None else end) - max(found, start)
+        return found
+
+
+@pytest.mark.parametrize("unit", ['"a" ', "'\\n", '"\n"'])
+def test_places_of_literals_are_not_counted_from_the_start(unit: str) -> None:
+    source = source_of(unit * 3000)
+    assert source is not None
+    source.text = Counted(source.text)
+    Counted.looked = 0
+    with contextlib.suppress(PastedError):
+        read_strings(source)
+    assert Counted.looked <= 20 * len(source.text)
+
+
+def test_a_run_of_marks_before_a_literal_is_prose() -> None:
+    for mark in (".", "!", "::", "->", "()."):
+        text = f'Loading{mark * 200} done "x"\n'
+        assert pasted(text) == Pasted(text.encode(), "raw")

@@ -21,6 +21,8 @@ _ITEM: Final = re.compile(_NUMBER)
 _ITEMS: Final = re.compile(rf"\s*+(?:{_NUMBER}(?:\s*+[,;]\s*+|\s++|(?=[\]}})>])))*+")
 _PLAIN_ITEMS: Final = re.compile(r"\s*+(?:-?[0-9]{1,3}(?:\s*+,\s*+|\s*+(?=[\]})>])))*+")
 _HEX_ITEMS: Final = re.compile(r"\s*+(?:0[xX][0-9A-Fa-f]{2}(?:\s*+,\s*+|\s*+(?=[\]})>])))*+")
+# The length in `[17]`, `(17)`, before the opening bracket
+_DECLARED: Final = re.compile(r"[\[(]\s*+(\d++)\s*+[\])]\s*+(?::?+=\s*+)?+(?:new\s++\w++\s*+)?+[\[{(]?+\s*+$")
 _INSPECT: Final = re.compile(
     r"(?s)(?:<(?:Slow)?Buffer(?P<body>[^<>]*)>|<(?P<ns>[0-9A-Fa-f]{2,8}(?: [0-9A-Fa-f]{2,8})*)>"
     r"|\{\s*length\s*=\s*(?P<length>\d+),\s*bytes\s*=\s*0x(?P<bytes>[0-9A-Fa-f .…]+)\})"
@@ -53,10 +55,10 @@ def read_inspected(source: Source) -> Pasted | None:
         )
     words = body.split()
     kind = match["body"] is not None
-    for word in words:
-        if not re.fullmatch("[0-9A-Fa-f]{2}" if kind else "(?:[0-9A-Fa-f]{2})+", word):
-            offset = re.search(rf"(?<!\S){re.escape(word)}(?!\S)", text[at:])
-            raise source.error("pasted-damaged", at + (offset.start() if offset else 0), "not a byte in hex")
+    for match_word in re.finditer(r"\S++", body):
+        word = match_word[0]
+        if not re.fullmatch("(?:[0-9A-Fa-f]{2})++", word) or (kind and len(word) > 2):
+            raise source.error("pasted-damaged", at + match_word.start(), "not a byte in hex")
     data = bytes.fromhex("".join(words))
     if match["length"] and int(match["length"]) != len(data):
         raise source.error("pasted-damaged", at, f"{len(data)} bytes, but the length is {match['length']}")
@@ -98,13 +100,13 @@ def read_array(source: Source, forced: bool = False) -> Pasted | None:
     if closer not in ("]", "}", ")", ">") or not closer:
         return _broken(source, clean, start, end, opened, count, byte_type)
     tail = clean[end:]
-    declared = re.search(r"(?:[\[(]\s*(\d+)\s*[\])])\s*(?::?=\s*)?(?:new\s+\w+\s*)?[\[{(]?\s*$", head)
+    declared = _DECLARED.search(head)
     length = re.fullmatch(r"[\]})>;\s]*unsigned int \w+_len = (\d+);?\s*", tail)
     if not length and not TAIL.fullmatch(tail):
         return None
     if not body.strip():
         return Pasted(b"", "array") if byte_type and clean[opened] != "<" else None
-    if clean[opened] == "(" and not byte_type and not re.search(r"(?:^|=|\s)\s*[@#c]\s*$", head):
+    if clean[opened] == "(" and not byte_type and not re.search(r"(?:^|[=\s])[@#c]$", head.rstrip()):
         return None
     return _finish_array(source, body, start, byte_type or forced, declared, length)
 
@@ -146,7 +148,7 @@ def _head_ok(head: str, opener: str) -> bool:
     outer = rest.rstrip("([{<& \t\n")
     if opener == "(" and rest in ("@", "#", "c"):
         return True
-    bare = re.sub(r"\(\s*\d*\s*\)|\[[\w ]*\]|<[\w\s,:]*>|[&@#]", "", outer).strip()
+    bare = re.sub(r"\(\s*+\d*+\s*+\)|\[[\w ]*+\]|<[\w\s,:]*+>|[&@#]", "", outer).strip()
     bare = bare.lstrip("([{").strip()
     if not bare:
         return True

@@ -3,24 +3,24 @@
 import re
 from typing import Final
 
-WORD: Final = r"[A-Za-z_$@][\w$]*"
-CHAIN: Final = rf"(?:new[ \t]+)?&?{WORD}(?:(?:\.|::|!|->|\(\)\.)+(?:{WORD})?)*(?:<[\w\s,:<>]*>)?"
+WORD: Final = r"[A-Za-z_$@][\w$]*+"
+CHAIN: Final = rf"(?:new[ \t]++)?&?+{WORD}(?:(?:\.|::|!|->|\(\)\.)++(?:{WORD})?+)*+(?:<[\w\s,:<>]*+(?<=>))?+"
 
 # What may precede a literal: an assignment or a label, then a type or a call.
 ASSIGN: Final = re.compile(
-    r"\s*+(?:(?:[\w$@&*.\[\]<>:()?]++|,[ \t]*(?=[\w\[]+>))++[ \t\n]+){0,6}"
-    r"[\w$@&*.<>-]+(?:[ \t]*\[[\w ]*\])*(?:[ \t]*:[ \t]*[\w&<>\[\]:;, ]+?)?"
-    r"[ \t]*(?::=|=(?![=>]))[ \t]*\n?[ \t]*"
+    r"\s*+(?:(?:[\w$@&*.\[\]<>:()?]++|,[ \t]*+(?=[\w\[]++>))++[ \t\n]++){0,6}"
+    r"[\w$@&*.<>-]++(?:[ \t]*+,[ \t]*+[\w$@&*.<>-]++){0,5}(?:[ \t]*+\[[\w ]*+\])*+"
+    r"(?:[ \t]*+:[\w&<>\[\]:;, \t]++)?+\s*+(?::=|=(?![=>]))\s*+"
 )
-LABEL: Final = re.compile(r"""\s*(?:["']?[A-Za-z][\w .()\[\]#/-]{0,40}["']?[ \t]*(?::|=>)[ \t\n]+)""")
-COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?\*/|(?m:(?<![^\s,;{\[(])#[ \t][^\n]*$)", re.S)
+LABEL: Final = re.compile(r"""\s*+["']?[A-Za-z][\w .()\[\]#/-]{0,40}["']?[ \t]{0,4}(?::|=>)[ \t\n]++""")
+COMMENT: Final = re.compile(r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|(?<![^\s,;{\[(])#[ \t][^\n]*+")
 BYTE_TYPES: Final = re.compile(
     r"(?i)byte|char|u?int8|u8|i8|buffer|bytes|array|vec|octet|as\.raw|data|payload|list|slice|blob|pack"
 )
 ELLIPSIS: Final = re.compile(r"(?:\.{2,}|…)\s*(?:(\d+) more (?:bytes?|items?))?")
 TAIL: Final = re.compile(
-    r"(?s)[\s;,)\]}>]*(?:::\s*\w+)?(?:\.(?:getBytes|encode|toByteArray|pack|decode|buffer|as_bytes|to_vec|b|bytes"
-    r"|unhex|fromhex|into|as_slice)(?:\([^()]{0,40}\))?)*(?:\s*(?:as|of)\s+[\w\[\]]+)?[\s;,)\]}>]*"
+    r"[\s;,)\]}>]*+(?:::\s*+\w++)?+(?:\.(?:getBytes|encode|toByteArray|pack|decode|buffer|as_bytes|to_vec|b|bytes"
+    r"|unhex|fromhex|into|as_slice)\b(?:\([^()]{0,40}\))?+)*+(?:\s*+(?:as|of)\s++[\w\[\]]++)?+[\s;,)\]}>]*+"
 )
 
 

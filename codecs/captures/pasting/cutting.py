@@ -8,11 +8,11 @@ from typing import Final
 from wirelens.codecs.captures.pasting.source import PastedError, Source
 
 _ROW: Final = re.compile(
-    r"""(?P<indent>[ \t]*)(?:\|[ \t]*)?
+    r"""(?P<indent>[ \t]*+)(?:\|[ \t]*+)?+
     (?P<zero>0[xX])?(?:(?P<high>[0-9A-Fa-f]{4,8})(?P<join>[:`]))?(?P<offset>[0-9A-Fa-f]{1,16})h?
     (?:[ \t]?<[^<>\n]{1,200}>)?
-    (?P<gap>[ \t]?(?P<mark>:|\||(?:-+>|=>|[->)])(?=[ \t]))?[ \t]*)
-    (?P<body>.*)""",
+    (?P<gap>[ \t]?(?P<mark>:|\||(?:-+>|=>|[->)])(?=[ \t]))?[ \t]*+)
+    (?P<body>.*+)""",
     re.X,
 )
 _BORDER: Final = re.compile(r"[\s+|=_\u2500-\u257f-]*")
@@ -30,7 +30,7 @@ _TIMED: Final = re.compile(r"\s*(?:\d{1,9} +)?(?:\d{4}-\d\d-\d\d )?[\d:]{1,10}\.
 _CURL: Final = re.compile(
     r"(?P<side>=>|<=|==) (?:Send|Recv|Info)\b.*?(?:, (?P<size>\d+) bytes \(0x[0-9a-f]+\))?"
 )
-ELLIPSIS: Final = re.compile(r"\s*(?:\.{2,}|…+)\s*")
+OMISSION: Final = re.compile(r"\s*+(?:\.{2,}+|…++)\s*+")  # what a tool or a person put in place of rows
 
 
 @dataclass(slots=True)
@@ -178,7 +178,7 @@ def split_parts(source: Source) -> list[Part] | None:
             kinds[index] = "blank"
         elif line.strip() == "*":
             kinds[index] = "star"
-        elif ELLIPSIS.fullmatch(line):
+        elif OMISSION.fullmatch(line):
             kinds[index] = "cut"
         elif packet:
             kinds[index] = "packet"
@@ -241,7 +241,7 @@ def _parts(
                     side = match["side"]
                 size = match["size"] if match else None
                 if not match:
-                    found = re.search(r"(\d+) ?(?:B|bytes)\b\W*$", lines[index])
+                    found = re.search(r"(?<!\d)(\d{1,12}) ?(?:B|bytes)\b\W{0,20}$", lines[index])
                     size = found[1] if found else None
                 pending = (int(size), index) if size else None
                 if kind == "packet":

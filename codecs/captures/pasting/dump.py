@@ -10,7 +10,7 @@ import re
 
 from wirelens.codecs.captures.pasting.cells import Cells
 from wirelens.codecs.captures.pasting.column import is_blank, text_fits
-from wirelens.codecs.captures.pasting.cutting import ELLIPSIS, Part, PartReader, Row
+from wirelens.codecs.captures.pasting.cutting import OMISSION, Part, PartReader, Row
 from wirelens.codecs.captures.pasting.plain import ambiguous
 from wirelens.codecs.captures.pasting.source import LIMIT, PastedError, Source
 from wirelens.codecs.captures.pasting.words import (
@@ -399,7 +399,7 @@ class Dump(PartReader):
         end = words[-1][2] if words else 0
         rest = row.body[end:].lstrip()
         at = len(row.body) - len(rest)
-        if ELLIPSIS.match(rest) and not texts:
+        if OMISSION.match(rest) and not texts:
             raise self.error(row, row.start + at, "the row leaves bytes out here", code="pasted-cut")
         raise self.error(
             row,

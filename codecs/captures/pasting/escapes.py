@@ -12,6 +12,8 @@ _ESCAPE: Final = re.compile(
     r"|(?P<digits>[0-9]{1,3})|(?P<z>z)\s*|(?P<line>\n)[ \t]*"
     r"|(?P<simple>[abefnrtvs\\'\"?$`/#%&! |(){}\[\]*;<>~-]))"
 )
+_OCTAL: Final = re.compile("[0-7]{1,3}")
+_ECHO_OCTAL: Final = re.compile("0[0-7]{1,3}")
 _SIMPLE: Final = {"a": 7, "b": 8, "e": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "s": 32}
 
 
@@ -74,10 +76,10 @@ def unescape(source: Source, body: str, start: int, style: str = "") -> bytes:
                 value = int(digits)
             else:
                 # Octal ends at the first other digit, or after three.
-                short = re.match("0[0-7]{1,3}" if style == "echo" else "[0-7]{1,3}", body[at + 1 : at + 5])
+                short = (_ECHO_OCTAL if style == "echo" else _OCTAL).match(body, at + 1)
                 if not short:
                     raise source.error("pasted-damaged", start + at, "not an octal escape", bytes(out))
-                position = at + 1 + short.end()
+                position = short.end()
                 value = int(short[0], 8)
             if value > 255:
                 raise source.error("pasted-damaged", start + at, "this escape exceeds a byte", bytes(out))
@@ -146,7 +148,7 @@ def read_bare_escapes(source: Source, style: str = "", forced: bool = False) -> 
             almost = len(re.findall(r"\\x[0-9A-Fa-f]{2}", body)) >= 4 and body.startswith("\\")
             if not almost:
                 return None
-        cut = re.search(r"(?:\.{3,}|…)$", body)
+        cut = re.search(r"(?<!\.)\.{3,}+$|…$", body)
         if cut:
             raise source.error("pasted-cut", start + cut.start(), "the text ends with an ellipsis")
         if "\n" in body and not re.fullmatch(r"(?:\\x[0-9A-Fa-f]{2}\s*+)++", body):

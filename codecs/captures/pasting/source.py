@@ -43,7 +43,7 @@ _ZERO_WIDTH: Final = re.compile("[\u200b\u200c\u200d\u200e\u200f\u2060\ufeff]")
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _QUOTE: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
 _COMMENT: Final = re.compile(r"[ \t]*(?://+|#+|--|;+|\*(?=[ \t]+\S))[ \t]")
-_FENCE: Final = re.compile(r"[ \t]*(?:```+|~~~+)[ \t]*[\w+.-]*[ \t]*")
+_FENCE: Final = re.compile(r"[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+[\w+.-]*+[ \t]*+")
 
 # Look-alikes that text processors and Chinese keyboards put in place of ASCII, one character each.
 _PLAIN: Final[dict[int, str]] = (
@@ -86,10 +86,14 @@ class Source:
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column, 1-based, of the character at `offset` of `text`."""
+        row = self._row(offset)
+        return self.place_in(row, offset - self._starts[row])
+
+    def _row(self, offset: int) -> int:
+        """Index of the line that has the character at `offset` of `text`."""
         if not self._starts:
             self._starts = list(accumulate((len(line) + 1 for line in self.lines), initial=0))
-        row = max(0, min(bisect_right(self._starts, offset) - 1, len(self.lines) - 1))
-        return self.place_in(row, offset - self._starts[row])
+        return max(0, min(bisect_right(self._starts, offset) - 1, len(self.lines) - 1))
 
     def place_in(self, row: int, index: int) -> tuple[int, int]:
         """Line and column, 1-based, of character `index` of `lines[row]`."""
@@ -121,11 +125,10 @@ class Source:
         """Characters start to end (excluded) of `text` as a source of their own."""
         while start < end and self.text[start].isspace():
             start += 1
-        row_start = self.text.rfind("\n", 0, start) + 1
-        first = self.text.count("\n", 0, start)
+        first = self._row(start)
         lines = self.text[start:end].split("\n")
         column = list(self.column[first : first + len(lines)])
-        column[0] += start - row_start
+        column[0] += start - self._starts[first]
         return Source(lines, self.where[first : first + len(lines)], column, self.original)
 
     def blocks(self) -> list["Source"]:

@@ -79,7 +79,7 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
     for join, after in zip(joins, known[1:], strict=True):
         bare = join.strip(" \t\n\r\\")
         if bare not in ("", "+", ".", "..", "<<", "~") and not (
-            (after or known[0]) and re.fullmatch(r"\)?\]?\s*(?:,|\.\w+\(|\.\w+)\s*\(?\s*", bare)
+            (after or known[0]) and re.fullmatch(r"\)?\]?\s*+(?:,|\.\w++\(?)\s*+\(?\s*+", bare)
         ):
             return None
     clean_head = COMMENT.sub("", head)
@@ -87,7 +87,7 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
     call = rest.strip().rstrip("([{<& \t\n")
     if (
         call
-        and not re.fullmatch(CHAIN + r"(?:\s*\(\s*(?:" + CHAIN + r")?)*", call)
+        and not re.fullmatch(CHAIN + r"(?:\s*+\(\s*+(?:" + CHAIN + r")?+)*+", call)
         and not re.fullmatch(r"(?:new\s+)?\[\]?(?:byte|u8)\]?|\[\]byte|\(?\[byte\[\]\]|\{\{\s*" + CHAIN, call)
     ):
         return None
@@ -210,15 +210,15 @@ def _strace(source: Source, match: re.Match[str], tail: str, position: int) -> P
     group = "d" if match["d"] is not None else "s"
     if tail.startswith(("...", "…")):
         raise source.error("pasted-cut", position, "strace has cut the string here (use -s)")
-    rest = re.fullmatch(r",[^\n]*?(?:, )?(\d+)?[^\n=]*\)\s+=\s+(\d+)(?:\s+<[\d.]+>)?\s*", tail)
+    rest = re.fullmatch(r",[^\n]*\)\s++=\s++(\d++)(?:\s++<[\d.]++>)?+\s*+", tail)
     data = unescape(source, match[group], match.start(group), "octal")
     if not rest:
         return None
-    if int(rest[2]) != len(data) and str(len(data)) not in re.findall(r"\d+", tail):
+    if int(rest[1]) != len(data) and str(len(data)) not in re.findall(r"\d+", tail):
         raise source.error(
             "pasted-damaged",
             match.start(group),
-            f"the string has {len(data)} bytes and the call moved {rest[2]}",
+            f"the string has {len(data)} bytes and the call moved {rest[1]}",
         )
     return Pasted(data, "strace")
 
@@ -236,7 +236,7 @@ def read_shell(source: Source, forced: bool = False) -> Pasted | None:
     if not found:
         return None
     tail = text[found.end() :]
-    if not re.fullmatch(r"\s*(?:(?:\||>>?|;|&&)[^\n]*)?\s*", tail):
+    if not re.fullmatch(r"\s*+(?:(?:\||>>?|;|&&)[^\n]*+)?+\s*+", tail):
         return None
     group = 0 if not match else "d" if match["d"] is not None else "s" if match["s"] is not None else "b"
     body, at = found[group], found.start(group)
