@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from typing import Final
 
     from wirelens.cli.input import Input
-    from wirelens.cli.input_options import FlowChoice, InputOptions, OutputOptions
+    from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
     from wirelens.cli.inputs import Inputs
+    from wirelens.cli.merged import Merged
     from wirelens.cli.output import Output
     from wirelens.cli.packets import Capture
     from wirelens.cli.select import Selection
@@ -37,6 +38,7 @@ Examples:
 @options.inputs
 @options.protocol
 @options.selection
+@options.merging
 @click.option(
     "--where",
     multiple=True,
@@ -61,6 +63,7 @@ def command(
     protocol: str | None,
     flow: FlowChoice | None,
     port: int | None,
+    merge_options: MergeOptions,
     where: tuple[str, ...],
     style: str,
     plain: bool,
@@ -81,7 +84,7 @@ def command(
 
         selection = Selection(flow, port, where)
     with Output(output_options, inputs.paths, plain) as output:
-        run = Run(inputs, output, protocol, selection, output_options.verbose)
+        run = Run(inputs.merged(merge_options), inputs, output, protocol, selection, output_options.verbose)
         draw(run.batches(), output, style, plain)
     ctx.exit(2 if inputs.failed else 1 if run.undecoded or inputs.damaged else 0)
 
@@ -90,9 +93,17 @@ class Run:
     """Reads all inputs and decodes them; `undecoded` is true if anything did not decode."""
 
     def __init__(
-        self, inputs: Inputs, output: Output, protocol: str | None, selection: Selection | None, verbose: bool
+        self,
+        items: Iterator[Input | Merged],
+        inputs: Inputs,
+        output: Output,
+        protocol: str | None,
+        selection: Selection | None,
+        verbose: bool,
     ) -> None:
+        self.items = items
         self.inputs = inputs
+        self.flows = 0  # in the captures so far
         self.output = output
         self.protocol = protocol
         self.selection = selection
@@ -105,11 +116,11 @@ class Run:
         from wirelens.cli.input import InputError
         from wirelens.codecs.record import any_damaged
 
-        for item in self.inputs:
+        for item in self.items:
             item.progress = not self.output.terminal
             if item.live:
                 self.output.live()
-                item.before_read = self.output.flush
+                item.before_each_read(self.output.flush)
             try:
                 for records in self.capture(item) if item.capture else self.plain(item):
                     self.undecoded = self.undecoded or any_damaged(records)
@@ -171,14 +182,15 @@ class Run:
                 record.origin = origin
         return records
 
-    def capture(self, item: Input) -> Iterator[list[Record]]:
+    def capture(self, item: Input | Merged) -> Iterator[list[Record]]:
         """The records of a capture."""
         from wirelens.cli.packets import Capture
 
-        capture = Capture(item, self.protocol, self.selection, self.verbose)
+        capture = Capture(item, self.protocol, self.selection, self.verbose, self.flows)
         for records in capture.records():
             self.report_verdicts(capture)
             yield records
+        self.flows = capture.flows
         if capture.damaged:
             self.undecoded = True
         self.output.flush()
@@ -189,7 +201,7 @@ class Run:
         for (flow, direction), verdict in capture.verdicts.items():
             arrow = ">" if direction == 0 else "<"
             why = f", {verdict.bits:.0f} bits: {'; '.join(verdict.reasons)}" if verdict.reasons else ""
-            click.echo(f"{capture.item.name}: flow {flow} {arrow} {verdict.protocol}{why}", err=True)
+            click.echo(f"{capture.name}: flow {flow} {arrow} {verdict.protocol}{why}", err=True)
         capture.verdicts.clear()
 
 

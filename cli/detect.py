@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from typing import Final
 
     from wirelens.cli.input import Input
-    from wirelens.cli.input_options import InputOptions, OutputOptions
+    from wirelens.cli.input_options import InputOptions, MergeOptions, OutputOptions
     from wirelens.cli.inputs import Inputs
+    from wirelens.cli.merged import Merged
     from wirelens.cli.output import Output
     from wirelens.codecs import Candidate, Detection, Json
     from wirelens.codecs.captures.heads import Head
@@ -35,6 +36,7 @@ that leads to a valid next header counts its bits. Exit status: 0: named; 1: unk
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @options.inputs
+@options.merging
 @click.option("--all", "everything", is_flag=True, help="Show every candidate, however weak.")
 @click.option(
     "--format",
@@ -48,6 +50,7 @@ that leads to a valid next header counts its bits. Exit status: 0: named; 1: unk
 def command(
     ctx: click.Context,
     input_options: InputOptions,
+    merge_options: MergeOptions,
     everything: bool,
     style: str,
     output_options: OutputOptions,
@@ -57,7 +60,7 @@ def command(
     from wirelens.cli.output import Output
 
     inputs = Inputs(input_options, output_options.verbose)
-    run = Run(inputs)
+    run = Run(inputs, inputs.merged(merge_options))
     with Output(output_options, inputs.paths) as output:
         inputs.before_report = output.flush
         if style == "json":
@@ -71,16 +74,17 @@ def command(
 class Run:
     """Examines all inputs; `unknown`: whether the protocol of one of them was not found."""
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: Inputs, items: Iterator[Input | Merged]) -> None:
         self.inputs = inputs
+        self.items = items
         self.several = inputs.several  # results, so that JSON is an array
         self.unknown = False
 
-    def results(self) -> Iterator[tuple[Input, str, Detection, int]]:
+    def results(self) -> Iterator[tuple[Input | Merged, str, Detection, int]]:
         """Input, flow, detection and bytes examined, each as soon as it is known."""
         from wirelens.cli.input import InputError
 
-        for item in self.inputs:
+        for item in self.items:
             self.several = self.several or item.capture
             named = False
             try:
@@ -141,14 +145,13 @@ def examine(item: Input) -> tuple[Detection, int]:
     return detect(b"".join(parts), b"", size <= ENOUGH_BYTES), min(size, ENOUGH_BYTES)
 
 
-def streams(item: Input) -> Iterator[tuple[str, Detection, int]]:
+def streams(item: Input | Merged) -> Iterator[tuple[str, Detection, int]]:
     """Flow, detection and bytes examined, of each direction of a capture's flows that has any."""
-    from wirelens.cli.packets import portions
+    from wirelens.cli.packets import source_of
     from wirelens.codecs.captures.heads import Heads
-    from wirelens.codecs.captures.reader import Reader
 
     heads = Heads()
-    for pieces in portions(item, Reader()):
+    for pieces in source_of(item).pieces():
         for head in heads.feed(pieces):
             yield from _directions(head)
     for head in heads.close():

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from typing import Final
 
     from wirelens.cli.input import Input
-    from wirelens.cli.input_options import FlowChoice, InputOptions, OutputOptions
+    from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
     from wirelens.cli.inputs import Inputs
+    from wirelens.cli.merged import Merged
     from wirelens.cli.output import Output
+    from wirelens.cli.packets import Capture
     from wirelens.cli.select import Selection
     from wirelens.codecs import Json
     from wirelens.codecs.captures import Flow
@@ -42,6 +44,7 @@ CELL_END: Final = "\0"
 @options.inputs
 @options.protocol
 @options.selection
+@options.merging
 @click.option("--all", "everything", is_flag=True, help="List flows of other protocols too.")
 @click.option(
     "--format",
@@ -58,6 +61,7 @@ def command(
     protocol: str | None,
     flow: FlowChoice | None,
     port: int | None,
+    merge_options: MergeOptions,
     everything: bool,
     style: str,
     output_options: OutputOptions,
@@ -69,7 +73,7 @@ def command(
 
     inputs = Inputs(input_options, output_options.verbose)
     selection = Selection(flow, port, ())
-    run = Run(inputs, protocol, selection, everything)
+    run = Run(inputs, inputs.merged(merge_options), protocol, selection, everything)
     with Output(output_options, inputs.paths) as output:
         inputs.before_report = output.flush
         if style == "json":
@@ -85,29 +89,44 @@ def command(
 class Run:
     """Lists all inputs; `damaged`: whether something was damaged or did not decode."""
 
-    def __init__(self, inputs: Inputs, protocol: str | None, selection: Selection, everything: bool) -> None:
+    def __init__(
+        self,
+        inputs: Inputs,
+        items: Iterator[Input | Merged],
+        protocol: str | None,
+        selection: Selection,
+        everything: bool,
+    ) -> None:
         self.inputs = inputs
+        self.items = items
+        self.flows = 0  # in the captures so far
         self.protocol = protocol
         self.selection = selection
         self.everything = everything
         self.damaged = False
 
-    def captures(self, pack: Callable[[Row, Input], bytes]) -> Iterator[tuple[Input, list[Listed]]]:
-        """The captures with their flows in order; `pack` gives the bytes that are kept of each row."""
-        from wirelens.cli.input import InputError
+    def captures(self, pack: Callable[[Row, str], bytes]) -> Iterator[tuple[str, list[Listed]]]:
+        """The names of captures with their flows in order.
 
-        for item in self.inputs:
+        `pack` gives the bytes that are kept of each row, for which it gets its file's name, too.
+        """
+        from wirelens.cli.input import InputError
+        from wirelens.cli.packets import Capture
+
+        for item in self.items:
             if not item.capture:
                 self.inputs.fail(f"{item.name}: not a capture ({item.form})")
                 continue
             item.progress = True
             try:
-                rows, broken = conversations(item, self.protocol, self.selection, pack)
+                capture = Capture(item, self.protocol, self.selection, True, self.flows)
+                rows = conversations(capture, pack)
             except InputError as error:
                 self.inputs.fail(str(error))
                 continue
-            self.damaged = self.damaged or broken or any(row.undecoded for row in rows)
-            yield item, rows
+            self.flows = capture.flows
+            self.damaged = self.damaged or capture.damaged or any(row.undecoded for row in rows)
+            yield item.name, rows
 
     def as_json(self) -> Iterator[str]:
         """A JSON text for each flow."""
@@ -115,22 +134,22 @@ class Run:
 
         from wirelens.codecs import dumps
 
-        for _, rows in self.captures(lambda row, item: compress(dumps(row.as_json(item.name)).encode(), 1)):
+        for _, rows in self.captures(lambda row, file: compress(dumps(row.as_json(file)).encode(), 1)):
             for row in rows:
                 yield decompress(row.packed).decode()
 
     def tables(self, output: Output) -> None:
         """For people."""
-        for item, rows in self.captures(lambda row, item: row.as_cells()):
+        for name, rows in self.captures(lambda row, file: row.as_cells()):
             if self.inputs.several:
-                output.line([("heading", item.name)])
+                output.line([("heading", name)])
             table([row for row in rows if self.everything or row.known], output)
             hidden = 0 if self.everything else sum(1 for row in rows if not row.known)
             if hidden:
                 from wirelens.codecs.words import count
 
                 flows = count(hidden, "flow")
-                click.echo(f"{item.name}: {flows} of other protocols (--all lists them)", err=True)
+                click.echo(f"{name}: {flows} of other protocols (--all lists them)", err=True)
 
 
 class Listed(NamedTuple):
@@ -253,13 +272,8 @@ class Row:
         }
 
 
-def conversations(
-    item: Input, protocol: str | None, selection: Selection, pack: Callable[[Row, Input], bytes]
-) -> tuple[list[Listed], bool]:
-    """The flows of a capture in order, and whether the file is damaged."""
-    from wirelens.cli.packets import Capture
-
-    capture = Capture(item, protocol, selection, True)
+def conversations(capture: Capture, pack: Callable[[Row, str], bytes]) -> list[Listed]:
+    """The flows of a capture, in order."""
     rows: dict[int, Row] = {}
     ended: list[int] = []  # numbers of rows that nothing but acknowledgements may follow
     listed: dict[int, Listed] = {}
@@ -276,7 +290,9 @@ def conversations(
                 rows[message.flow.number].add(message)
 
     def end(row: Row) -> None:
-        listed[row.flow.number] = Listed(pack(row, item), row.known, row.undecoded)
+        listed[row.flow.number] = Listed(
+            pack(row, capture.source.file_of(row.flow)), row.known, row.undecoded
+        )
 
     for pieces in capture.pieces():
         for piece in pieces:
@@ -297,7 +313,7 @@ def conversations(
     for row in rows.values():
         end(row)
     capture.report_rest(len(listed), 0)
-    return [listed[number] for number in sorted(listed)], capture.damaged
+    return [listed[number] for number in sorted(listed)]
 
 
 HEADINGS: Final = (

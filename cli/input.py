@@ -15,6 +15,7 @@ from wirelens.codecs.captures.magic import GZIP, READABLE, SNIFF_LENGTH, STARTS,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from io import FileIO
     from typing import BinaryIO, Final
 
     from wirelens.codecs.captures.gzip import Unpacker
@@ -25,6 +26,7 @@ CHUNK: Final = 1 << 18  # bytes read at a time
 TEXT_LIMIT: Final = 1 << 26  # bytes of text; longer ones are raw bytes
 RAW: Final = "raw"
 CAPTURE: Final = "capture"
+PACKETS: Final = "packets"  # packets as text, which are a capture of their own
 STDIN: Final = "-"
 TEXT: Final = "--hex"
 
@@ -59,6 +61,11 @@ class Input:
         self.chunks: Iterator[bytes] = iter(())
         self.progress = False  # whether a progress bar may be shown
         self.before_read: Callable[[], None] | None = None
+        self._file: FileIO | None = None
+
+    def before_each_read(self, call: Callable[[], None]) -> None:
+        """Have `call` called before the input is waited for."""
+        self.before_read = call
 
     @property
     def gzipped(self) -> bool:
@@ -142,7 +149,7 @@ class Input:
         if quick is not None:
             self.form, whole = "hex", quick
         else:
-            from wirelens.codecs.captures.pasting import PACKETS, PastedError, pasted
+            from wirelens.codecs.captures.pasting import PastedError, pasted
 
             try:
                 found = self._hex_if_ambiguous(data) if form is None else pasted(data, form)
@@ -171,28 +178,43 @@ class Input:
             except PastedError:
                 raise error from None
 
+    def release(self) -> None:
+        """Close the file, if it can be opened again when its next bytes are asked for."""
+        if self._file is not None and not self.live:
+            self._file.close()
+            self._file = None
+
     def _read(self) -> Iterator[bytes]:
         """The file's bytes as they come."""
         if self.name == STDIN:
-            file = sys.stdin.buffer
-            self.live = not _regular(file)
-            yield from self._blocks(file)
+            yield from self._blocks(sys.stdin.buffer)
             return
         try:
-            with open(self.name, "rb", buffering=0) as file:
-                self.live = not _regular(file)
-                yield from self._blocks(file)
+            self._file = open(self.name, "rb", buffering=0)  # noqa: SIM115 (`release` may close it)
+            try:
+                yield from self._blocks(self._file)
+            finally:
+                if self._file is not None:
+                    self._file.close()
+                    self._file = None
         except OSError as error:
             raise InputError(f"{self.name}: {error.strerror or error}") from None
 
-    def _blocks(self, file: BinaryIO) -> Iterator[bytes]:
-        read = getattr(file, "read1", None) or file.read
+    def _blocks(self, file: BinaryIO | FileIO) -> Iterator[bytes]:
+        self.live = not _regular(file)
+        named = self._file is not None
+        position = 0
         while True:
             if self.live and self.before_read is not None:
                 self.before_read()
+            if named and self._file is None:  # it was released
+                file = self._file = open(self.name, "rb", buffering=0)  # noqa: SIM115
+                file.seek(position)
+            read = getattr(file, "read1", None) or file.read
             chunk = read(self.step)
             if not chunk:
                 return
+            position += len(chunk)
             yield chunk
 
     def _unpacked(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -241,7 +263,7 @@ def binary(chunk: bytes, head: bytes) -> bool:
     return not head.startswith(_MARKS) and len(chunk.translate(None, _BINARY)) != len(chunk)
 
 
-def _regular(file: BinaryIO) -> bool:
+def _regular(file: BinaryIO | FileIO) -> bool:
     from stat import S_ISREG
 
     try:

@@ -23,6 +23,17 @@ class OutputOptions(NamedTuple):
     verbose: bool
 
 
+class MergeOptions(NamedTuple):
+    """How several captures belong together.
+
+    `separate`: each is by itself. `point`: "none", "folder", or a regular expression, which finds in a path
+    the point where it was captured.
+    """
+
+    separate: bool
+    point: str
+
+
 class FlowChoice(NamedTuple):
     """A selected flow: its number; 0 for what the client sends, 1 for the server, None for both."""
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wirelens.cli.input import RAW, STDIN, TEXT, Input, InputError
+from wirelens.cli.input import CAPTURE, PACKETS, RAW, STDIN, TEXT, Input, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from wirelens.cli.input_options import InputOptions
+    from wirelens.cli.input_options import InputOptions, MergeOptions
+    from wirelens.cli.merged import Merged
 
 
 class Inputs:
@@ -53,22 +54,67 @@ class Inputs:
 
     def __iter__(self) -> Iterator[Input]:
         for item in self._all():
-            try:
-                item.open(self.form)
-            except InputError as error:
-                self.fail(str(error))
-                continue
-            if item.text and item.form == RAW and self.form is None:
-                click.echo(f"{item.name}: not a recognised form of bytes; using the text itself", err=True)
-            if self.verbose:
-                packed = "gzipped " if item.gzipped else ""
-                click.echo(f"{item.name}: read as {packed}{item.form}", err=True)
-            yield item
-            for note in item.notes:
-                self.damaged += 1
-                if self.before_report is not None:
-                    self.before_report()
-                click.echo(f"{item.name}: {note.text}", err=True)
+            if self._open(item):
+                yield item
+                self._ended(item)
+
+    def merged(self, options: MergeOptions) -> Iterator[Input | Merged]:
+        """The inputs, several captures as one; captures come first, then all others by their names."""
+        if options.separate or not self.several or self.form not in (None, CAPTURE):
+            yield from self
+            return
+        from wirelens.cli.merged import Merged, capture_start
+        from wirelens.codecs.captures.merge import NO_START
+
+        captures: list[tuple[int, str, Input]] = []
+        rest: list[Input] = []
+        for item in self._all():
+            if item.text is None and not os.path.isfile(item.name):  # it can be read only once
+                if not self._open(item):
+                    continue
+                start_us = NO_START if item.capture and item.form != PACKETS else None
+            else:
+                start_us = None if item.text is not None else capture_start(item.name)
+            if start_us is None:
+                rest.append(item)
+            else:
+                captures.append((start_us, item.name, item))
+        rest.sort(key=lambda item: (item.text is None, item.name))
+        captures.sort(key=lambda each: (each[0] == NO_START, *each[:2]))
+        items = [item for *_, item in captures]
+        if len(items) > 1:
+            starts = [start_us for start_us, *_ in captures]
+            yield Merged(items, starts, options.point, self.form, self._opened, self._ended, self.fail)
+            items = []
+        for item in items + rest:
+            if item.form or self._open(item):
+                yield item
+                self._ended(item)
+
+    def _open(self, item: Input) -> bool:
+        """Open an input; False if that failed, which is reported."""
+        try:
+            item.open(self.form)
+        except InputError as error:
+            self.fail(str(error))
+            return False
+        self._opened(item)
+        return True
+
+    def _opened(self, item: Input) -> None:
+        if item.text and item.form == RAW and self.form is None:
+            click.echo(f"{item.name}: not a recognised form of bytes; using the text itself", err=True)
+        if self.verbose:
+            packed = "gzipped " if item.gzipped else ""
+            click.echo(f"{item.name}: read as {packed}{item.form}", err=True)
+
+    def _ended(self, item: Input) -> None:
+        """Report damage to the packing of an input that was read."""
+        for note in item.notes:
+            self.damaged += 1
+            if self.before_report is not None:
+                self.before_report()
+            click.echo(f"{item.name}: {note.text}", err=True)
 
     def _all(self) -> Iterator[Input]:
         for text in self.texts:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
-from wirelens.cli.input_options import FlowChoice, InputOptions, OutputOptions
+from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +98,7 @@ FORM: Final = Words("form", _forms)
 PATH: Final = click.Path(allow_dash=True)
 
 
-def _packed(function: Command, name: str, kind: type[InputOptions] | type[OutputOptions]) -> Command:
+def _packed(function: Command, name: str, kind: type[InputOptions | MergeOptions | OutputOptions]) -> Command:
     """The command with the fields of `kind` in one parameter."""
 
     @wraps(function)
@@ -124,6 +124,47 @@ def inputs(function: Command) -> Command:
             "--hex", "texts", multiple=True, metavar="TEXT", help="Bytes as text on the command line."
         ),
         click.argument("paths", nargs=-1, type=PATH, metavar="[INPUT]..."),
+    ):
+        function = decorate(function)
+    return function
+
+
+class Point(Parameter):
+    """How paths tell the point of a capture."""
+
+    name = "point"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The value as it is, unless it is no regular expression."""
+        import re
+
+        try:
+            re.compile(value)
+        except re.error as error:
+            self.fail(f"{value!r} is neither folder, none nor a regular expression: {error}", param, ctx)
+        return str(value)
+
+
+POINT: Final = Point()
+
+
+def merging(function: Command) -> Command:
+    """--separate and --point: the command gets them as `merge_options`."""
+    function = _packed(function, "merge_options", MergeOptions)
+    for decorate in (
+        click.option(
+            "--point",
+            type=POINT,
+            default="none",
+            metavar="folder|none|REGEX",
+            help="Where a capture was made: its folder, or what matches in its path; each point has its own "
+            "flows, even with the same addresses. Default: none, all are one point.",
+        ),
+        click.option(
+            "--separate",
+            is_flag=True,
+            help="Read each capture by itself; else several are one, merged by the times of packets.",
+        ),
     ):
         function = decorate(function)
     return function

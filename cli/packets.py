@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from wirelens.cli.input import STDIN
+from wirelens.cli.input import PACKETS, STDIN, Input
 from wirelens.codecs.captures.reader import Reader
 from wirelens.codecs.conversations import Conversations, known
 from wirelens.codecs.words import clean, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Final
 
-    from wirelens.cli.input import Input
+    from wirelens.cli.merged import Merged
     from wirelens.cli.select import Selection
     from wirelens.codecs import Record
-    from wirelens.codecs.captures import Piece
+    from wirelens.codecs.captures import Flow, Piece
+    from wirelens.codecs.codes import Note
     from wirelens.codecs.conversations import Message, Verdict
 
 LARGE: Final = 1 << 25  # bytes of a file that is worth a progress bar
@@ -44,28 +47,82 @@ UNREAD_KINDS: Final = {  # what is not read by its number
 }
 
 
+class Single:
+    """A capture that is read by itself: what `Capture` needs of it, as `Merged` has it for several."""
+
+    def __init__(self, item: Input) -> None:
+        self.item = item
+        self.name = item.name
+        self.reader = Reader()
+        self.file = "" if item.name == STDIN else item.name
+        self.files = ()
+
+    def pieces(self) -> Iterator[list[Piece]]:
+        """The pieces of all streams, to the end."""
+        reader = self.reader
+        item = self.item
+        size = 0 if item.gzipped or item.form == PACKETS or not item.progress else item.size
+        with progress_bar(self.name, size) as advance:
+            for chunk in item.chunks:
+                yield from reader.steps(chunk)
+                if advance is not None:
+                    advance(len(chunk))
+        yield reader.close()
+
+    def damage(self) -> list[tuple[str, list[Note]]]:
+        """What is wrong with each file and its packets."""
+        return [(self.name, self.reader.damage)]
+
+    def file_of(self, flow: Flow) -> str:
+        """The name of the file in which the payload of a flow begins."""
+        return self.name
+
+    @property
+    def notes(self) -> list[Note]:
+        """What is wrong with the way the file was packed."""
+        return self.item.notes
+
+
+def source_of(item: Input | Merged) -> Single | Merged:
+    """What reads an input that is a capture."""
+    return Single(item) if isinstance(item, Input) else item
+
+
 class Capture:
-    """Reads one capture; `messages` counts those that are shown.
+    """Reads one capture, or several as one; `messages` counts those that are shown.
 
     With `explain` the verdicts on directions are collected in `verdicts`, for the caller to clear.
+    `flows_before` is the number of flows in what was read before; the numbers of these continue it.
     """
 
     def __init__(
-        self, item: Input, protocol: str | None, selection: Selection | None, explain: bool = False
+        self,
+        item: Input | Merged,
+        protocol: str | None,
+        selection: Selection | None,
+        explain: bool = False,
+        flows_before: int = 0,
     ) -> None:
-        self.item = item
-        self.reader = Reader()
+        self.source = source_of(item)
+        self.name = self.source.name
+        self.reader = self.source.reader
+        self.reader.assembler.flows = flows_before
         self.verdicts: dict[tuple[int, int], Verdict] = {}
         self.conversations = Conversations(
-            protocol, self.verdicts if explain else None, file="" if item.name == STDIN else item.name
+            protocol, self.verdicts if explain else None, file=self.source.file, files=self.source.files
         )
         self.selection = selection if selection is not None and selection.of_flows else None
         self.messages = 0
 
+    @property
+    def flows(self) -> int:
+        """The number of flows so far, with those before."""
+        return self.reader.assembler.flows
+
     def pieces(self) -> Iterator[list[Piece]]:
         """The pieces of the selected streams, in portions."""
         selection = self.selection
-        for pieces in portions(self.item, self.reader):
+        for pieces in self.source.pieces():
             if selection is not None:
                 pieces = [piece for piece in pieces if selection.takes(piece.flow)]
             for at in range(0, len(pieces), PORTION):
@@ -87,20 +144,20 @@ class Capture:
 
     @property
     def damaged(self) -> bool:
-        """Whether the file itself is cut or damaged."""
-        return bool(self.reader.damage) or bool(self.item.notes)
+        """Whether a file itself is cut or damaged."""
+        return any(damage for _, damage in self.source.damage()) or bool(self.source.notes)
 
     def report_rest(self, shown: int, foreign: int) -> None:
         """Report on standard error what the result leaves out.
 
         `shown`: number of messages or flows in it; `foreign`: bytes of other protocols that are not in it.
         """
-        name = self.item.name
-        damage = self.reader.damage
-        for note in damage[:NOTES_SHOWN]:
-            click.echo(f"{name}: at byte {note.offset}: {clean(note.text)} ({note.code})", err=True)
-        if len(damage) > NOTES_SHOWN:
-            click.echo(f"{name}: {count(len(damage) - NOTES_SHOWN, 'more note')} like these", err=True)
+        name = self.name
+        for file, damage in self.source.damage():
+            for note in damage[:NOTES_SHOWN]:
+                click.echo(f"{file}: at byte {note.offset}: {clean(note.text)} ({note.code})", err=True)
+            if len(damage) > NOTES_SHOWN:
+                click.echo(f"{file}: {count(len(damage) - NOTES_SHOWN, 'more note')} like these", err=True)
         for direction, note in self.conversations.unattached_notes[:NOTES_SHOWN]:
             click.echo(f"{name}: {direction}: {clean(note.text)} ({note.code})", err=True)
         if foreign:
@@ -117,13 +174,6 @@ class Capture:
             click.echo(f"{name}: {packets}, none with TCP or UDP payload in the selected flows", err=True)
 
 
-def portions(item: Input, reader: Reader) -> Iterator[list[Piece]]:
-    """The pieces of all streams of a capture, to its end."""
-    for chunk in progress(item):
-        yield from reader.steps(chunk)
-    yield reader.close()
-
-
 def unread_packets(ignored: dict[str, int]) -> str:
     """The packets that may carry messages but cannot be read, as a sentence; "" for none."""
     parts: list[str] = []
@@ -136,11 +186,11 @@ def unread_packets(ignored: dict[str, int]) -> str:
     return ", ".join(parts[:NOTES_SHOWN])
 
 
-def progress(item: Input) -> Iterator[bytes]:
-    """The chunks of an input, with a progress bar if the file is large and standard error a terminal."""
-    size = item.size
-    if size < LARGE or item.gzipped or item.form == "packets" or not item.progress or not sys.stderr.isatty():
-        yield from item.chunks
+@contextmanager
+def progress_bar(name: str, size: int) -> Iterator[Callable[[int], None] | None]:
+    """A progress bar that is told numbers of bytes; None unless `size` is large and stderr a terminal."""
+    if size < LARGE or not sys.stderr.isatty():
+        yield None
         return
     from rich.console import Console
     from rich.progress import (
@@ -160,7 +210,5 @@ def progress(item: Input) -> Iterator[bytes]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(clean(item.name), total=size)
-        for chunk in item.chunks:
-            yield chunk
-            bar.advance(task, len(chunk))
+        task = bar.add_task(clean(name), total=size)
+        yield partial(bar.advance, task)

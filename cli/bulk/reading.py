@@ -168,15 +168,19 @@ def read_fragments(folder: str, final: bool, separate: bool) -> tuple[list[LateS
             key = row_key(segment.key, segment.packet >> FILE_SHIFT, separate)
             late.append((running_time, key, segment))
 
+    rows: list[FragmentRow] = []
     for name in fragments.names():
-        if not name.endswith(".json"):
-            continue
-        time, rows = plain_json.loads(fragments.read(name))
-        for key, offset, more, data, time_us, number, file_offset in rows:
-            dissector = dissectors.setdefault(number >> FILE_SHIFT if separate else 0, Dissector())
-            segments: list[Segment] = []
-            dissector.add_fragment((key, offset, more, data, time_us, number, file_offset), segments)
-            take(segments, time_us)
+        if name.endswith(".json"):
+            latest, waiting = plain_json.loads(fragments.read(name))
+            time = max(time, latest)
+            rows += [(key, *rest) for key, *rest in waiting]
+    rows.sort(key=lambda row: row[4:6])  # by time and packet, as captures of the same time are merged
+    for row in rows:
+        time_us, number = row[4:6]
+        dissector = dissectors.setdefault(number >> FILE_SHIFT if separate else 0, Dissector())
+        segments: list[Segment] = []
+        dissector.add_fragment(row, segments)
+        take(segments, time_us)
     left: list[FragmentRow] = []
     for dissector in dissectors.values():
         if final:

@@ -234,6 +234,7 @@ class MergedReader:
 
     @property
     def packets(self) -> int:
+        """Packets so far, of all files."""
         return sum([file.packets if file.reader is None else file.reader.number for file in self._files])
 
     @property

@@ -4,7 +4,7 @@ import heapq
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,19 +24,21 @@ Place = tuple[str, int]
 """A file and the number of a packet in it."""
 
 
-def decoded(paths: Iterable[Path], places: dict[int, Place] | None = None) -> list[Result]:
-    """What `decode` gives for files, each by itself; `places`: where the packets of a merged capture were."""
-    command = [sys.executable, "-m", "wirelens.cli.main", "decode", "--format", "jsonl"]
+def decoded(
+    paths: Sequence[Path], places: dict[int, Place] | None = None, options: Sequence[str] = ()
+) -> list[Result]:
+    """What `decode` gives for files or folders; `places`: where the packets of a merged capture were."""
+    command = [sys.executable, "-m", "wirelens.cli.main", "decode", "--format", "jsonl", *options]
     done = subprocess.run([*command, *map(str, paths)], capture_output=True, text=True, check=False, cwd=ROOT)
     assert "Traceback" not in done.stderr, done.stderr
     found: list[Result] = []
-    several = sum(1 for _ in paths) > 1
+    several = len(paths) > 1 or paths[0].is_dir()
     for line in done.stdout.splitlines():
         record = json.loads(line)
         if record["protocol"] == "unknown":
             continue
         source = record.get("source") or {}
-        file = source["file"] if several else str(next(iter(paths)))
+        file = source["file"] if several else str(paths[0])
         packet = None
         if "packets" in source:
             packet = source["packets"][-1]
@@ -49,7 +51,7 @@ def decoded(paths: Iterable[Path], places: dict[int, Place] | None = None) -> li
             "time": None if moment is None else _microseconds(moment),
             "packet": packet,
             "latency": source.get("latency"),
-            "pair": None if "pair" not in source else (file if several else "", source["pair"]),
+            "pair": source.get("pair"),
             "notes": record.get("notes"),
             **{key: record[key] for key in ("protocol", "offset", "length", "message")},
         }

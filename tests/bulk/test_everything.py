@@ -98,7 +98,7 @@ def test_each_for_itself(folders: list[Path], files: tuple[list[Path], list[Path
     inprocess.run(folders, out, separate=True)
     sums_agree(out)
     captures, others = files
-    assert converted(out) == decoded([*captures, *others])
+    assert converted(out) == decoded([*captures, *others], options=["--separate"])
     failed = {Path(row["file"]).name: row for row in table(out, "quarantine")}
     assert failed["editcap_netmon2.cap"]["error_text"].startswith("a capture of Microsoft Network Monitor")
     assert failed["tshark_fields_payload.txt"]["error_text"].startswith("line 2, column 1: ")

@@ -1,0 +1,174 @@
+"""Several captures that are read as one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from wirelens.cli.input import STDIN, InputError
+from wirelens.cli.packets import progress_bar
+from wirelens.codecs.captures import CHUNK
+from wirelens.codecs.captures.merge import MergedReader, start_of
+from wirelens.codecs.captures.pcap import FILE_SHIFT
+from wirelens.codecs.words import count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Final, Literal
+
+    from wirelens.cli.input import Input
+    from wirelens.codecs.captures import Flow, Piece
+    from wirelens.codecs.codes import Note
+
+HEAD: Final = 1 << 16  # bytes in which the first packet of a capture is looked for
+OPEN_FILES: Final = 64  # at most; files of the same time are opened again in turn
+ALL_CHUNKS: Final = 1 << 25  # bytes of all chunks that are read at a time, as far as LEAST_CHUNK allows
+LEAST_CHUNK: Final = 1 << 12  # bytes
+POINT_BYTES: Final = 8  # of what stands for a point in the keys of flows
+
+NONE: Final = "none"
+FOLDER: Final = "folder"
+
+
+def capture_start(path: str) -> int | None:
+    """The time of the first packet of a capture file (NO_START: not in its HEAD), None for other files."""
+    from wirelens.codecs.captures.magic import READABLE
+
+    try:
+        with open(path, "rb", buffering=0) as file:
+            head = file.read(HEAD)
+    except OSError:
+        return None
+    container, start_us = start_of(head, len(head) < HEAD)
+    return start_us if container in READABLE else None
+
+
+def point_of(path: str, option: str) -> str:
+    """The name of the point where a capture was made, as --point finds it in the path; "" for none."""
+    if option == NONE:
+        return ""
+    if option == FOLDER:
+        return path.rpartition("/")[0]
+    found = re.search(option, path)
+    if found is None:
+        return ""
+    return next((group for group in found.groups() if group), "") if found.groups() else found.group()
+
+
+def point_key(path: str, option: str) -> bytes:
+    """What stands for the point in the keys of its flows; b"" for none."""
+    from hashlib import blake2b
+
+    point = point_of(path, option).encode("utf-8", "surrogateescape")
+    return blake2b(point, digest_size=POINT_BYTES).digest() if point else b""
+
+
+class Merged:
+    """Captures that are read as one.
+
+    `items` are sorted by their first packets, whose times are `starts`; `point` is that of --point, `form`
+    that of --input. `opened` and `ended` are called for each when it has been opened, and after its last
+    byte; `failed` with the text about one that cannot be read. `progress`: whether a progress bar may be
+    shown. `file` and `files`: names in messages, as of `Conversations`; that of standard input is empty.
+    """
+
+    capture: Literal[True] = True
+
+    def __init__(
+        self,
+        items: Sequence[Input],
+        starts: Sequence[int],
+        point: str,
+        form: str | None,
+        opened: Callable[[Input], None],
+        ended: Callable[[Input], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self.items: Final = items
+        self.name: Final = count(len(items), "capture")
+        self.file: Final = ""
+        self.files: Final = tuple(["" if item.name == STDIN else item.name for item in items])
+        points = [point_key(item.name, point) for item in items]
+        self.reader: Final = MergedReader(starts, points if any(points) else ())
+        self.progress = False
+        self._form: Final = form
+        self._opened: Final = opened
+        self._ended: Final = ended
+        self._failed: Final = failed
+        self._chunks: dict[int, Iterator[bytes]] = {}  # of the items that are being read
+        self._open: dict[int, None] = {}  # items with an open file, the one unused for longest first
+
+    @property
+    def live(self) -> bool:
+        """Whether another program may fill one of them slowly."""
+        return any(item.live for item in self.items)
+
+    @property
+    def notes(self) -> list[Note]:
+        """What is wrong with the way they were packed, as far as they are read."""
+        return [note for item in self.items for note in item.notes]
+
+    def before_each_read(self, call: Callable[[], None]) -> None:
+        """Have `call` called before one of them is waited for."""
+        for item in self.items:
+            item.before_read = call
+
+    def pieces(self) -> Iterator[list[Piece]]:
+        """The pieces of all streams, to the end."""
+        reader = self.reader
+        size = sum(item.size for item in self.items) if self.progress else 0
+        with progress_bar(self.name, size) as advance:
+            while reader.wanted >= 0:
+                item = self.items[reader.wanted]
+                chunk = self._next(reader.wanted)
+                if advance is not None and bool(chunk) != item.gzipped:
+                    advance(len(chunk) or item.size)
+                if chunk:
+                    yield from reader.feed(chunk)
+                else:
+                    yield from reader.end()
+
+    def damage(self) -> list[tuple[str, list[Note]]]:
+        """What is wrong with each file and its packets."""
+        return [(item.name, self.reader.damage(number)) for number, item in enumerate(self.items)]
+
+    def file_of(self, flow: Flow) -> str:
+        """The name of the file in which the payload of a flow begins."""
+        return self.items[max(flow.packet, 0) >> FILE_SHIFT].name
+
+    def _next(self, number: int) -> bytes:
+        """The next chunk of an item, b"" at its end."""
+        item = self.items[number]
+        try:
+            chunks = self._chunks.get(number)
+            if chunks is None:
+                chunks = self._begin(number)
+            self._open.pop(number, None)
+            self._open[number] = None
+            if len(self._open) > OPEN_FILES:
+                oldest = next(iter(self._open))
+                del self._open[oldest]
+                self.items[oldest].release()
+            item.step = max(LEAST_CHUNK, min(CHUNK, ALL_CHUNKS // len(self._chunks)))
+            for chunk in chunks:
+                if chunk:
+                    return chunk
+        except InputError as error:
+            self._failed(str(error))
+        else:
+            self._ended(item)
+        self._chunks.pop(number, None)
+        self._open.pop(number, None)
+        item.chunks = iter(())
+        return b""
+
+    def _begin(self, number: int) -> Iterator[bytes]:
+        item = self.items[number]
+        if not item.form:  # standard input and pipes are open already
+            item.step = max(LEAST_CHUNK, min(CHUNK, ALL_CHUNKS // (len(self._chunks) + 1)))
+            item.open(self._form)
+            self._opened(item)
+        if not item.capture:
+            raise InputError(f"{item.name}: not a capture any more ({item.form})")
+        chunks = self._chunks[number] = item.chunks
+        return chunks
