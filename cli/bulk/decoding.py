@@ -374,12 +374,14 @@ def _decode_bytes(
     """Decode bytes of one stream; how many they were."""
     decoder = Decoder(protocol or None)
     size = 0
-    for chunk in _readable(chunks, errors):
+    last = b""
+    for chunk in _readable(chunks, errors):  # one chunk late: what is known to be the end decodes better
         size += len(chunk)
-        for record in decoder.feed(chunk):
+        for record in decoder.feed(last):
             maker.add_record(file, record)
+        last = chunk
         yield
-    for record in decoder.close():
+    for record in decoder.close(last):
         maker.add_record(file, record)
     maker.close()
     yield

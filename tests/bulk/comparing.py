@@ -33,7 +33,7 @@ def decoded(
     assert "Traceback" not in done.stderr, done.stderr
     found: list[Result] = []
     several = len(paths) > 1 or paths[0].is_dir()
-    for line in done.stdout.splitlines():
+    for line in done.stdout.split("\n")[:-1]:  # not splitlines, which splits at more
         record = json.loads(line)
         if record["protocol"] == "unknown":
             continue
