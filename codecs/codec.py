@@ -125,6 +125,10 @@ class Codec:
         """Whether bytes that fit this protocol mean the same under the one called `name`."""
         return False
 
+    def unusual_forms(self, data: bytes) -> i64:
+        """How many parts of bytes that fit this protocol need a `$wire`; of protocols with one meaning."""
+        return 0
+
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
         """The position of the next message that can be proved in data[start:end], or `end`."""
         return end

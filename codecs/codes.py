@@ -52,8 +52,12 @@ CODES: Final[dict[str, Code]] = {
     "bad-protobuf": Code("the body is not a protobuf message"),
     # Hessian
     "gadget-class": Code("a class known from attacks on deserialization", DANGER),
+    "misplaced-object": Code("an object where a string or int belongs, which receivers read", DANGER),
     "number-lost": Code("a BigDecimal or BigInteger whose sender lost the number", LOSS),
     "bad-text": Code("a text is not well-formed, or its length does not fit its characters"),
+    "overlong-utf8": Code(
+        "a character in more bytes than it needs, as attacks hide class names; readers take it", DANGER
+    ),
     "four-byte-utf8": Code("a character in four-byte UTF-8, where Hessian writes a pair of surrogates"),
     "dangling-ref": Code("a back reference to nothing that came before", BROKEN),
     "dangling-type": Code("a type number that is not in the type table"),

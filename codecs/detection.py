@@ -24,7 +24,8 @@ of `FEW` bytes, `SLOPE` bits more for each further byte, up to `WHOLE`, and that
 if they are exactly one message or value: they are named for their prior.
 
 Between two protocols under which the bytes mean different things, the better needs `MARGIN` bits more.
-If they mean the same there is nothing to decide: the usual one is named, the others are `equal`.
+If they mean the same there is nothing to decide: the one is named whose writers have the fewest unusual
+forms in the bytes, of several the usual one; the others are `equal`.
 Bytes from the middle of a stream are judged from the first place where a codec can prove a message; the
 places tried count against it, each doubling of their number one bit.
 """
@@ -66,9 +67,10 @@ class Detection(NamedTuple):
     """What detection found.
 
     `protocol` is "unknown" if no candidate has enough evidence; `reason` then states why. `equal` names the
-    protocols under which the bytes mean the same; `protocol` is the usual one of them. `candidates` has
-    most evidence first. `margin` is how many bits the first has more than the next of another meaning
-    (all of its own where there is none). `code` is the error code of bytes that are not named.
+    protocols under which the bytes mean the same; of these the one with the fewest unusual forms, else the
+    usual one, is `protocol`. `candidates` has it first, then most evidence first. `margin` is how many bits
+    the best has more than the next of another meaning (all of its own where there is none). `code` is the
+    error code of bytes that are not named.
     """
 
     protocol: str
@@ -161,7 +163,29 @@ def detect(
     if rival and margin < MARGIN:
         reason = f"the bytes fit {best.codec.name} and {rival} with different meanings"
         return Detection(UNKNOWN, (), candidates, reason, margin)
-    return Detection(best.codec.name, tuple(equal), candidates, "", margin)
+    known = [candidate.protocol for candidate in candidates]
+    name = _plainest(best.codec, [other for other in equal if other in known], data)
+    if name != best.codec.name:
+        equal = [other for other in (best.codec.name, *equal) if other != name]
+        place = known.index(name)
+        candidates = (candidates[place], *candidates[:place], *candidates[place + 1 :])
+    return Detection(name, tuple(equal), candidates, "", margin)
+
+
+def _plainest(codec: Codec, equal: list[str], data: bytes) -> str:
+    """Of protocols under which the bytes mean the same, the one with the fewest unusual forms in them."""
+    best = codec.name
+    if not equal:
+        return best
+    fewest = codec.unusual_forms(data)
+    for name in equal:
+        if fewest == 0:
+            break
+        found = registry.get(name).unusual_forms(data)
+        if found < fewest:
+            fewest = found
+            best = name
+    return best
 
 
 _in_order: Final[list[Codec]] = []

@@ -1,5 +1,6 @@
 """The view of a tape's nodes for people and formatters, and the tables of names that it needs."""
 
+import re
 from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import Final, TypeAlias
@@ -19,6 +20,7 @@ _DOUBLE: Final = Struct(">d")
 _SINGLE: Final = Struct(">f")
 _BITS64: Final = Struct(">q")
 _BITS32: Final = Struct(">I")
+_OVERLONG: Final = re.compile(rb"[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f][\x80-\xbf]")
 
 
 class Field:
@@ -161,7 +163,8 @@ def utf8(content: bytes) -> str | None:
 def utf16_text(content: bytes) -> str | None:
     """Text of UTF-16 units each in UTF-8 by itself (CESU-8), or None where a sequence is malformed.
 
-    Surrogate pairs are joined, lone surrogates kept; four-byte UTF-8 reads as itself.
+    Surrogate pairs are joined, lone surrogates kept; four-byte UTF-8 reads as itself, a character in more
+    bytes than it needs as that character, as every reader in Java has it.
     """
     try:
         return content.decode()
@@ -170,8 +173,21 @@ def utf16_text(content: bytes) -> str | None:
     try:
         units = content.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        return None
+        try:
+            units = shortest_utf8(content).decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return None
     return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def shortest_utf8(content: bytes) -> bytes:
+    """UTF-8 with each overlong sequence of two or three bytes in the shortest form of its character."""
+    return _OVERLONG.sub(_shortest, content)
+
+
+def _shortest(match: re.Match[bytes]) -> bytes:
+    sequence = match[0]
+    return chr((sequence[-2] & 0x3F) << 6 | sequence[-1] & 0x3F).encode()
 
 
 class Node:
@@ -379,8 +395,10 @@ class Node:
 
     @property
     def shown(self) -> str:
-        """The value as text for a summary: malformed text with U+FFFD, bytes as hex."""
+        """The value as text for a summary: malformed text with U+FFFD, bytes as hex, a container's type."""
         value = self.value
+        if value is None:
+            return (self.type_name or self.kind_name) if self.kind in t.CONTAINERS else "null"
         if isinstance(value, bytes):
             return value.hex() if self.kind in (t.BYTES, t.HEX, t.CHUNK) else value.decode("utf-8", "replace")
         return str(value)

@@ -241,6 +241,19 @@ class Tape:
             index += 1
             at += WIDTH
 
+    def close_hidden(self, end: i64) -> None:
+        """After an error, close the last open node if it is HIDDEN; drop it if it is empty."""
+        words = self.words
+        index = self.count - 1
+        while index >= 0 and words[index * WIDTH + NEXT] != 0:
+            index -= 1
+        if index < 0 or words[index * WIDTH + HEAD] & HIDDEN == 0:
+            return
+        if index == self.count - 1:
+            self.count = index
+        else:
+            self.close(index, end)
+
     def shrink(self, index: i64, next: i64, end: i64) -> None:
         """End a closed node earlier: its children stop before node `next`, its bytes at `end`."""
         words = self.words

@@ -153,7 +153,14 @@ class Walk:
                     below = frame.prefix if deep else frame.prefix + "   "
                 if value is None:
                     line.append((lay.ERROR, "key without a value: "))
-                    yield self.leaf(line, node)
+                    if node.kind not in CONTAINERS:
+                        yield self.leaf(line, node)
+                        continue
+                    line.extend(self.title(node))
+                    self.finish(line, node)
+                    yield line
+                    yield from self.details(node, below)
+                    stack.append(self.open(node, below))
                     continue
                 if node.kind in CONTAINERS:
                     stack.append(self.part("value", value, line, below))

@@ -44,7 +44,7 @@ from wirelens.codecs.bolt.vocabulary import (
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.fields import read_int32, read_u8, read_u16, read_u32
 from wirelens.codecs.hessian import vocabulary as d
-from wirelens.codecs.hessian.gadgets import class_notes
+from wirelens.codecs.hessian.class_notes import class_notes
 from wirelens.codecs.hessian.tables import Tables
 from wirelens.codecs.hessian.value_decoding import Values
 from wirelens.codecs.payload import (
@@ -231,6 +231,7 @@ class ValuesReader(HessianContent):
             tape.close(items, cursor.pos)
         except DecodeError as error:
             failure = error
+            values.read_misplaced()
         self.clean = not has_dangling_notes(tape, notes)
         return failure
 

@@ -46,10 +46,11 @@ from wirelens.codecs.dubbo.vocabulary import (
 from wirelens.codecs.fields import read_int32, read_int64, read_u8
 from wirelens.codecs.hessian import forms
 from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.class_notes import GENERIC_METHOD, class_notes
 from wirelens.codecs.hessian.descriptors import descriptor_count
-from wirelens.codecs.hessian.gadgets import class_notes
 from wirelens.codecs.hessian.tables import Tables
-from wirelens.codecs.hessian.value_decoding import Values
+from wirelens.codecs.hessian.texts import content_of
+from wirelens.codecs.hessian.value_decoding import MISPLACED, MISPLACED_TEXT, Values
 from wirelens.codecs.node import Node
 from wirelens.codecs.payload import (
     DATA,
@@ -156,6 +157,7 @@ class BodyReader(HessianContent):
         self.request: Final = request
         self.event: Final = event
         self.status: Final[i64] = status
+        self.misplaced: DecodeError | None = None  # the first value in the place of a string
 
     def read(self, way: i64) -> DecodeError | None:
         """See HessianContent.read."""
@@ -163,6 +165,7 @@ class BodyReader(HessianContent):
         tape = self.tape
         self.values = Values(cursor, tape, Tables(way & ~_UNCOUNTED))
         self.clean = True
+        self.misplaced = None
         notes = tape.note_count()
         try:
             if not self.request and self.status != OK:
@@ -174,17 +177,20 @@ class BodyReader(HessianContent):
             else:
                 self._response()
         except DecodeError as error:
-            return error
+            self.values.read_misplaced()
+            return self.misplaced or error
         if cursor.pos < cursor.end:
             self.clean = False
             tape.leaf(EXTRA, cursor.pos, cursor.end, cursor.pos)
             cursor.pos = cursor.end
         if has_dangling_notes(tape, notes):
             self.clean = False
-        return None
+        return self.misplaced
 
     def _text(self, member: i64, what: str) -> i64:
-        """Read a string or null as a member; returns its node."""
+        """Read a string or null as a member; returns its node. Another value is an error, after which reading
+        goes on, for receivers make the object that it may be.
+        """
         tape = self.tape
         cursor = self.cursor
         start = cursor.pos
@@ -192,8 +198,10 @@ class BodyReader(HessianContent):
         self.values.read(1, member)
         node = tape.last_from(first)
         kind = tape.kind(node)
-        if kind != t.STRING16 and kind != t.NULL:
-            raise cursor.error("bad-value", start, f"expected {what}, a string or null")
+        if kind != t.STRING16 and kind != t.NULL and self.misplaced is None:
+            self.misplaced = cursor.error("bad-value", start, f"expected {what}, a string or null")
+            if kind == t.OBJECT or kind == t.MAP or kind == t.LIST:
+                tape.note(MISPLACED, start, MISPLACED_TEXT, cursor.buffer)
         return node
 
     def _request(self, counted: bool) -> None:
@@ -203,7 +211,9 @@ class BodyReader(HessianContent):
         self._text(DUBBO_VERSION, "the version of Dubbo")
         self._text(PATH, "the path of the service")
         self._text(VERSION, "the version of the service")
-        self._text(METHOD, "the name of the method")
+        method = self._text(METHOD, "the name of the method")
+        if content_of(tape, method, cursor.data).startswith(GENERIC_METHOD):
+            tape.unchecked_names = True
         arity: i64 = -1
         if cursor.pos < cursor.end:
             action: i64 = self.values.actions[cursor.data[cursor.pos]]

@@ -31,7 +31,6 @@ LENGTH_BITS: Final = 10.0  # for a length that leads exactly to the end
 BROKEN_BITS: Final = 12.0  # against it: a length that does not lead to another header
 
 _VERSION_TEXT: Final = re.compile(rb"[23]\.[0-9]{1,2}\.[0-9]")
-_KNOWN_SERIALIZATIONS: Final = frozenset(SERIALIZATIONS)
 
 
 def evidence(codec: Codec, data: bytes) -> Evidence:
@@ -83,7 +82,7 @@ def evidence(codec: Codec, data: bytes) -> Evidence:
 
 
 def next_header(data: bytes, start: i64, end: i64) -> i64:
-    """See Codec.resync: the magic, a known serialization, a valid status and length."""
+    """See Codec.resync: the magic, a valid status and length."""
     at = start
     while True:
         place: i64 = data.find(MAGIC, at, end + 1)
@@ -105,9 +104,13 @@ def header_bits(data: bytes, at: i64) -> float:
     flags: i64 = data[at + 2]
     request = flags & REQUEST_FLAG != 0
     serialization = flags & SERIALIZATION_MASK
-    if serialization not in _KNOWN_SERIALIZATIONS or (not request and flags & TWO_WAY_FLAG):
+    if not request and flags & TWO_WAY_FLAG:
         return 0.0
-    bits = 21.0 if serialization == HESSIAN[0] else 18.0
+    bits = 18.0
+    if serialization == HESSIAN[0]:
+        bits = 21.0
+    elif serialization not in SERIALIZATIONS:
+        bits = 17.0  # the magic, and one bit for the flags that a response cannot have
     if not request:
         bits += 1.0
     if left > 3:

@@ -18,7 +18,7 @@ from wirelens.codecs.dubbo.vocabulary import (
     TYPE,
 )
 from wirelens.codecs.hessian.descriptors import descriptor_types, java_type, parameter_list
-from wirelens.codecs.hessian.reading import cut, type_word
+from wirelens.codecs.hessian.reading import cut, type_word, value_words
 from wirelens.codecs.node import Node
 from wirelens.codecs.payload import annotate as annotate_value
 from wirelens.codecs.payload import annotate_argument, json_lines, result_words
@@ -59,7 +59,8 @@ def summary(root: Node) -> str:
         content = body.member("event")
         if message_kind == "event" and content is not None:
             meaning = _event_meaning(content)
-            line += f" {content.shown}" + (f" ({meaning})" if meaning else "")
+            words = content.shown if content.kind == t.STRING16 else result_words(content)
+            line += f" {words}" + (f" ({meaning})" if meaning else "")
         return line
     if request:
         one_way = " one-way" if message_kind == "oneway" else ""
@@ -144,9 +145,9 @@ def _call(root: Node, body: Node) -> str:
         path = None if call is None else call.member("path")
     if call is None or path is None:
         return _data_words(root, body).strip()
-    service = path.text or ""
-    method = call.text_of("method")
-    version = _version_words(call.text_of("version"))
+    service = _name_words(path)
+    method = _name_words(call.member("method"))
+    version = _version_words(_name_words(call.member("version")))
     if method in GENERIC_METHODS:
         called = _generic_call(call)
         if called:
@@ -159,6 +160,13 @@ def _call(root: Node, body: Node) -> str:
         types = descriptor_types(descriptor.text or "")
     parameters = "(…)" if types is None else parameter_list(types)
     return f"{service}.{method}{parameters}{version}"
+
+
+def _name_words(name: Node | None) -> str:
+    """A name; of another value in its place what it is, as an object's class."""
+    if name is None or name.kind == t.NULL:
+        return ""
+    return name.shown if name.kind == t.STRING16 else f"<{value_words(name)}>"
 
 
 def _json_call(json: Node) -> str:

@@ -28,9 +28,11 @@ SERIALIZATION_MASK: Final = 0x1F
 MAX_BODY: Final = (1 << 28) - HEADER_SIZE  # bytes; Dubbo's own default limit is 8 MiB
 
 SERIALIZATIONS: Final[dict[int, str]] = {
+    1: "dubbo",
     2: "hessian2",
     3: "java",
     4: "compactedjava",
+    5: "json",
     6: "fastjson",
     7: "nativejava",
     8: "kryo",
@@ -39,14 +41,17 @@ SERIALIZATIONS: Final[dict[int, str]] = {
     11: "avro",
     12: "protostuff",
     16: "gson",
+    18: "jackson",
     21: "protobuf-json",
     22: "protobuf",
     23: "fastjson2",
     25: "kryo2",
-    31: "msgpack",
+    27: "msgpack",
+    28: "fury",
+    31: "custom-messagepack",
 }
 HESSIAN: Final = (2, 10)  # serializations in Hessian, the usual one first
-JSON_TEXTS: Final = (6, 16, 21)  # serializations in lines of JSON
+JSON_TEXTS: Final = (5, 6, 16, 18, 21)  # serializations in lines of JSON
 OK: Final = 20
 STATUSES: Final[dict[int, str]] = {
     OK: "OK",

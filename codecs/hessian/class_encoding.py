@@ -119,7 +119,7 @@ def _key_part(text: Json) -> str | bytes:
         wire = text.get("$wire")
         plain = text.get("$string")
         if isinstance(plain, str):
-            wide = isinstance(wire, dict) and ("units" in wire or "exact" in wire)
+            wide = isinstance(wire, dict) and ("units" in wire or "exact" in wire or "utf8" in wire)
             return plain.encode("utf-8", "surrogatepass") if wide else plain
         raw = text.get("$raw")
         if isinstance(raw, str):

@@ -7,8 +7,9 @@ from mypy_extensions import i64
 
 from wirelens.codecs.codec import Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
-from wirelens.codecs.hessian import decoding, encoding, evidence, gadgets, java, reading, throwable
+from wirelens.codecs.hessian import decoding, encoding, evidence, java, reading, throwable
 from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.class_notes import class_notes
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
@@ -29,7 +30,7 @@ class Hessian(Codec):
         try:
             decoding.decode(self.dialect, cursor, tape, final)
         finally:
-            gadgets.class_notes(tape)
+            class_notes(tape)
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
@@ -42,6 +43,10 @@ class Hessian(Codec):
     def same_meaning(self, name: str, data: bytes) -> bool:
         """See Codec.same_meaning."""
         return name in d.NAMES and evidence.same_meaning(self.dialect, d.NAMES.index(name), data)
+
+    def unusual_forms(self, data: bytes) -> i64:
+        """See Codec.unusual_forms."""
+        return evidence.unusual_forms(self.dialect, data)
 
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
         """See Codec.resync."""

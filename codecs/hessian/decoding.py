@@ -13,6 +13,7 @@ from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import deflation, forms
 from wirelens.codecs.hessian import message_forms as m
 from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.class_notes import GENERIC_METHOD
 from wirelens.codecs.hessian.packets import Packets
 from wirelens.codecs.hessian.tables import Tables
 from wirelens.codecs.hessian.texts import content_of
@@ -41,6 +42,7 @@ class Messages(Packets):
             return
         except DecodeError as error:
             if not self.values.wide_seen or self.tables.units:
+                self.values.read_misplaced()
                 raise
             first = error
         cursor.pos = start
@@ -49,6 +51,7 @@ class Messages(Packets):
         try:
             self._read(root_head, number)
         except DecodeError as error:
+            self.values.read_misplaced()
             if error.incomplete or error.offset > first.offset:
                 raise
             raise first from None
@@ -148,6 +151,8 @@ class Messages(Packets):
         else:
             self._mark(0x6D, "the method")
             self.values.text(m.METHOD, "the name of a method")
+        if content_of(tape, method, self.cursor.data).startswith(GENERIC_METHOD):
+            tape.unchecked_names = True
         if tape.head(method) >> t.FORM_SHIFT & t.FORM_MASK:
             tape.set_form(method, 0)
             tape.set_form(call, m.METHODS[self.dialect])

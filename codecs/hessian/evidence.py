@@ -257,6 +257,25 @@ def same_meaning(first: i64, second: i64, data: bytes) -> bool:
     return _same_in(first, second, data[:SAME_LOOK])
 
 
+def unusual_forms(dialect: i64, data: bytes) -> i64:
+    """How many values are not in the form that writers use, in the part that dialects are compared in."""
+    head = data[:SAME_LOOK]
+    buffer = Buffer(head)
+    cursor = Cursor(buffer, 0, len(head))
+    count: i64 = 0
+    while cursor.pos < cursor.end:
+        tape = Tape(buffer)
+        failed = _read(dialect, cursor, tape)
+        index: i64 = 0
+        while index < tape.size():
+            if tape.head(index) >> t.FORM_SHIFT & t.FORM_MASK:
+                count += 1
+            index += 1
+        if failed:
+            break
+    return count
+
+
 def _same_in(first: i64, second: i64, data: bytes) -> bool:
     """True if two dialects read all of the bytes to the same nodes."""
     end: i64 = len(data)

@@ -16,6 +16,7 @@ with its `$wire`, `encode` writes the same bytes again. All values of `$wire`:
 | string | `"S"`, `"medium"` | the opcodes S, 30-33 where a shorter would do |
 | string | `{"chunks": [units, …], "last": "short"}` | cut otherwise than at 32768 units; `last`: its opcode |
 | string | `{"units": n}` | what the writer counted, of `$raw` and of text in four-byte UTF-8 |
+| string | `{"utf8": hex}` | its bytes, of text with characters in more bytes than they need |
 | string | `{"exact": [[opcode, units, hex], …]}` | any other: every chunk as it is |
 | bytes | `"B"`, `"medium"` | the opcodes B, 34-37 where a shorter would do |
 | bytes | `{"chunks": [size, …], "last": "short"}` | cut otherwise than at the dialect's usual size |
@@ -49,6 +50,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.texts import units_of_raw
 from wirelens.codecs.json_text import loads
 from wirelens.codecs.node import HINTS, Json, Node, hint, utf16_text
 from wirelens.codecs.notation import Writer
@@ -151,6 +153,8 @@ def _string_wire(dialect: int, node: Node) -> Json:
     if len(chunks) == 1 and last == usual:
         if text is None or text.encode("utf-8", "surrogatepass") == content:
             return {"units": chunks[0][1]}
+        if chunks[0][1] == units_of_raw(content):
+            return {"utf8": content.hex()}
     return {"exact": [[opcode, units, piece.hex()] for opcode, units, piece in chunks]}
 
 
@@ -180,12 +184,21 @@ def _counted_wire(node: Node) -> Json:
     """Of text after a 16-bit count of units (types, methods, header names)."""
     data = node.buffer.data
     start = node.tape.number(node.index)
-    return {"units": data[start - 2] << 8 | data[start - 1]}
+    return _name_wire(node, data[start - 2] << 8 | data[start - 1])
 
 
 def _named_wire(node: Node) -> Json:
     """Of a class name after an int that counts units."""
-    return {"units": int(int_value(node.buffer.data, node.tape.start(node.index)))}
+    return _name_wire(node, int(int_value(node.buffer.data, node.tape.start(node.index))))
+
+
+def _name_wire(node: Node, units: int) -> Json:
+    content = node.content
+    text = utf16_text(content)
+    if text is not None and _units_of(content) is None and units == units_of_raw(content):
+        if text.encode("utf-8", "surrogatepass") != content:
+            return {"utf8": content.hex()}
+    return {"units": units}
 
 
 def _float_wire(node: Node) -> Json:

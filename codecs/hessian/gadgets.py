@@ -1,23 +1,14 @@
-"""Classes known from attacks on deserialization: reported where a message names them, never loaded.
+"""The classes known from attacks on deserialization, which class_notes.py reports and nothing loads.
 
 A receiver that reads such a class with Hessian's Java library may run code of the sender's choice: when
 fields are set, when a map or set puts the object in (hashCode, equals, compareTo), or when something
-prints it (toString).
+prints it (toString). So may one that makes such classes from their names, in generic calls or from JSON.
+
+Sources: marshalsec, ysoserial; the classes that hessian-lite, jackson-databind and fastjson refuse, except
+those that ordinary traffic has.
 """
 
 from typing import Final
-
-from mypy_extensions import i64
-
-from wirelens.codecs import tape as t
-from wirelens.codecs.hessian.java import number_lost
-from wirelens.codecs.hessian.well_known_classes import learn_harmless, names_number
-from wirelens.codecs.node import Node
-from wirelens.codecs.tape import Buffer, Tape
-
-CODE: Final = "gadget-class"
-LOST: Final = "number-lost"
-
 
 _LOOKUP: Final = "looks up a JNDI name that the sender chooses"
 _GETTERS: Final = "calls every getter of the object inside it"
@@ -33,6 +24,7 @@ _SCRIPT: Final = "runs code that the sender supplies"
 _FILE: Final = "writes a file at a path that the sender chooses"
 _TRIGGER: Final = "calls equals, compareTo, hashCode or toString of an object that the sender supplies"
 _SECOND: Final = "holds a second serialized object that it unpacks"
+_FETCH: Final = "reads a document from an address that the sender chooses"
 
 # Whole names.
 GADGETS: Final[dict[str, str]] = {
@@ -168,6 +160,97 @@ GADGETS: Final[dict[str, str]] = {
     "org.mozilla.javascript.NativeJavaObject": _METHOD,
     "org.postgresql.ds.PGSimpleDataSource": _SOURCE,
     "org.python.core.PyFunction": _SCRIPT,
+    # refused by jackson-databind, fastjson, hessian-lite
+    "br.com.anteros.dbcp.AnterosDBCPConfig": _LOOKUP,
+    "br.com.anteros.dbcp.AnterosDBCPDataSource": _LOOKUP,
+    "com.mysql.cj.jdbc.MysqlXADataSource": _SOURCE,
+    "com.mysql.jdbc.jdbc2.optional.MysqlDataSource": _SOURCE,
+    "com.newrelic.agent.deps.ch.qos.logback.core.db.DriverManagerConnectionSource": _SOURCE,
+    "com.newrelic.agent.deps.ch.qos.logback.core.db.JNDIConnectionSource": _LOOKUP,
+    "com.nqadmin.rowset.JdbcRowSetImpl": _LOOKUP,
+    "com.oracle.wls.shaded.org.apache.xalan.lib.sql.JNDIConnectionPool": _LOOKUP,
+    "com.p6spy.engine.spy.P6DataSource": _LOOKUP,
+    "com.pastdev.httpcomponents.configuration.JndiConfiguration": _LOOKUP,
+    "com.sun.deploy.security.ruleset.DRSHelper": _COMMAND,
+    "com.sun.org.apache.xalan.internal.lib.sql.JNDIConnectionPool": _LOOKUP,
+    "flex.messaging.util.concurrent.AsynchBeansWorkManagerExecutor": _LOOKUP,
+    "groovy.lang.GroovyClassLoader": _SCRIPT,
+    "groovy.lang.GroovyShell": _SCRIPT,
+    "java.lang.Runtime": _COMMAND,
+    "java.util.logging.FileHandler": _FILE,
+    "javax.script.ScriptEngine": _SCRIPT,
+    "javax.swing.JEditorPane": _FETCH,
+    "javax.swing.JTextPane": _FETCH,
+    "jodd.db.connection.DataSourceConnectionProvider": _LOOKUP,
+    "net.sf.ehcache.hibernate.EhcacheJtaTransactionManagerLookup": _LOOKUP,
+    "net.sf.ehcache.transaction.manager.DefaultTransactionManagerLookup": _LOOKUP,
+    "net.sf.ehcache.transaction.manager.selector.GenericJndiSelector": _LOOKUP,
+    "net.sf.ehcache.transaction.manager.selector.GlassfishSelector": _LOOKUP,
+    "oadd.org.apache.commons.dbcp.cpdsadapter.DriverAdapterCPDS": _SOURCE,
+    "oadd.org.apache.commons.dbcp.datasources.PerUserPoolDataSource": _LOOKUP,
+    "oadd.org.apache.commons.dbcp.datasources.SharedPoolDataSource": _LOOKUP,
+    "oadd.org.apache.xalan.lib.sql.JNDIConnectionPool": _LOOKUP,
+    "oracle.jms.AQjmsQueueConnectionFactory": _LOOKUP,
+    "oracle.jms.AQjmsTopicConnectionFactory": _LOOKUP,
+    "oracle.jms.AQjmsXAConnectionFactory": _LOOKUP,
+    "oracle.jms.AQjmsXAQueueConnectionFactory": _LOOKUP,
+    "oracle.jms.AQjmsXATopicConnectionFactory": _LOOKUP,
+    "org.aoju.bus.proxy.provider.RmiProvider": _LOOKUP,
+    "org.aoju.bus.proxy.provider.remoting.RmiProvider": _LOOKUP,
+    "org.apache.activemq.ActiveMQConnectionFactory": _REMOTE,
+    "org.apache.activemq.ActiveMQXAConnectionFactory": _REMOTE,
+    "org.apache.activemq.jms.pool.JcaPooledConnectionFactory": _LOOKUP,
+    "org.apache.activemq.jms.pool.XaPooledConnectionFactory": _LOOKUP,
+    "org.apache.activemq.pool.JcaPooledConnectionFactory": _LOOKUP,
+    "org.apache.activemq.pool.PooledConnectionFactory": _LOOKUP,
+    "org.apache.activemq.pool.XaPooledConnectionFactory": _LOOKUP,
+    "org.apache.activemq.spring.ActiveMQConnectionFactory": _REMOTE,
+    "org.apache.activemq.spring.ActiveMQXAConnectionFactory": _REMOTE,
+    "org.apache.aries.transaction.jms.RecoverablePooledConnectionFactory": _LOOKUP,
+    "org.apache.aries.transaction.jms.internal.XaPooledConnectionFactory": _LOOKUP,
+    "org.apache.axis2.jaxws.spi.handler.HandlerResolverImpl": _LOOKUP,
+    "org.apache.axis2.transport.jms.JMSOutTransportInfo": _LOOKUP,
+    "org.apache.batik.swing.JSVGCanvas": _FETCH,
+    "org.apache.cocoon.components.slide.impl.JMSContentInterceptor": _LOOKUP,
+    "org.apache.commons.dbcp.cpdsadapter.DriverAdapterCPDS": _SOURCE,
+    "org.apache.commons.dbcp.datasources.PerUserPoolDataSource": _LOOKUP,
+    "org.apache.commons.dbcp2.cpdsadapter.DriverAdapterCPDS": _SOURCE,
+    "org.apache.commons.dbcp2.datasources.PerUserPoolDataSource": _LOOKUP,
+    "org.apache.commons.jelly.impl.Embedded": _SCRIPT,
+    "org.apache.cxf.jaxrs.provider.XSLTJaxbProvider": _SCRIPT,
+    "org.apache.hadoop.shaded.com.zaxxer.hikari.HikariConfig": _LOOKUP,
+    "org.apache.ibatis.parsing.XPathParser": _FETCH,
+    "org.apache.ignite.cache.jta.jndi.CacheJndiTmFactory": _LOOKUP,
+    "org.apache.ignite.cache.jta.jndi.CacheJndiTmLookup": _LOOKUP,
+    "org.apache.log.output.db.DefaultDataSource": _SOURCE,
+    "org.apache.log4j.receivers.db.DriverManagerConnectionSource": _SOURCE,
+    "org.apache.log4j.receivers.db.JNDIConnectionSource": _LOOKUP,
+    "org.apache.openjpa.ee.JNDIManagedRuntime": _LOOKUP,
+    "org.apache.openjpa.ee.RegistryManagedRuntime": _LOOKUP,
+    "org.apache.openjpa.ee.WASRegistryManagedRuntime": _LOOKUP,
+    "org.apache.shiro.realm.jndi.JndiRealmFactory": _LOOKUP,
+    "org.apache.tomcat.dbcp.dbcp.cpdsadapter.DriverAdapterCPDS": _SOURCE,
+    "org.apache.tomcat.dbcp.dbcp.datasources.PerUserPoolDataSource": _LOOKUP,
+    "org.apache.tomcat.dbcp.dbcp.datasources.SharedPoolDataSource": _LOOKUP,
+    "org.apache.tomcat.dbcp.dbcp2.cpdsadapter.DriverAdapterCPDS": _SOURCE,
+    "org.apache.tomcat.dbcp.dbcp2.datasources.PerUserPoolDataSource": _LOOKUP,
+    "org.apache.tomcat.dbcp.dbcp2.datasources.SharedPoolDataSource": _LOOKUP,
+    "org.apache.velocity.runtime.resource.loader.DataSourceResourceLoader": _LOOKUP,
+    "org.apache.xalan.lib.sql.JNDIConnectionPool": _LOOKUP,
+    "org.arrah.framework.rdbms.UpdatableJdbcRowsetImpl": _LOOKUP,
+    "org.docx4j.org.apache.xalan.lib.sql.JNDIConnectionPool": _LOOKUP,
+    "org.h2.value.ValueJavaObject": _SECOND,
+    "org.hibernate.jmx.StatisticsService": _LOOKUP,
+    "org.jboss.util.propertyeditor.DocumentEditor": _FETCH,
+    "org.jdom.transform.XSLTransformer": _SCRIPT,
+    "org.jdom2.transform.XSLTransformer": _SCRIPT,
+    "org.jsecurity.realm.jndi.JndiRealmFactory": _LOOKUP,
+    "org.quartz.utils.JNDIConnectionProvider": _LOOKUP,
+    "org.slf4j.ext.EventData": _SECOND,
+    "org.springframework.aop.config.MethodLocatingFactoryBean": _SPRING,
+    "org.springframework.beans.factory.ObjectFactory": _SPRING,
+    "org.springframework.beans.factory.config.BeanReferenceFactoryBean": _SPRING,
+    "org.yaml.snakeyaml.tokens.DirectiveToken": _SCRIPT,
 }
 
 # Names that begin so, exceptions aside.
@@ -178,14 +261,26 @@ PACKAGES: Final[tuple[tuple[str, str], ...]] = (
     ("com.sun.org.apache.bcel.", _BYTECODE),
     ("com.sun.org.apache.xalan.internal.xsltc.", _BYTECODE),
     ("com.sun.syndication.feed.impl.", _GETTERS),
+    ("com.alibaba.citrus.springext.", _SPRING),
+    ("com.caucho.config.types.", _LOOKUP),
+    ("com.sun.corba.se.impl.", _REMOTE),
+    ("javax.media.jai.remote.", _REMOTE),
     ("javax.naming.", _LOOKUP),
     ("org.apache.bcel.", _BYTECODE),
+    ("org.apache.carbondata.core.scan.expression.", _METHOD),
     ("org.apache.commons.collections.functors.", _METHOD),
     ("org.apache.commons.collections4.functors.", _METHOD),
+    ("org.apache.commons.proxy.provider.", _LOOKUP),
     ("org.apache.naming.", _LOOKUP),
     ("org.apache.xalan.xsltc.", _BYTECODE),
     ("org.apache.xbean.naming.", _LOOKUP),
+    ("org.apache.xbean.propertyeditor.", _LOOKUP),
     ("org.codehaus.groovy.runtime.", _METHOD),
+    ("org.jboss.interceptor.", _METHOD),
+    ("org.jboss.proxy.ejb.", _REMOTE),
+    ("org.jboss.weld.interceptor.", _METHOD),
+    ("org.osjava.sj.", _LOOKUP),
+    ("pstore.shaded.org.apache.commons.collections.functors.", _METHOD),
     ("sun.rmi.", _REMOTE),
 )
 
@@ -205,6 +300,11 @@ _STARTS: Final[tuple[bytes, ...]] = tuple([start.encode() for start, _ in PACKAG
 _COMPANIONS: Final[dict[bytes, str]] = {name.encode(): danger for name, danger in COMPANIONS.items()}
 
 
+def companion(name: bytes) -> str:
+    """The same of a class in `COMPANIONS`."""
+    return _COMPANIONS.get(name, "")
+
+
 def gadget(name: bytes) -> str:
     """What a class known from attacks does, in a few words; empty for other classes."""
     danger = _BY_BYTES.get(name)
@@ -215,99 +315,3 @@ def gadget(name: bytes) -> str:
             if name.startswith(start.encode()):
                 return danger
     return ""
-
-
-class _Lost:
-    """The numbers that a sender lost: the first, and how many there are."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self.position: i64 = 0
-        self.buffer: Buffer | None = None
-        self.count = 0
-
-    def look(self, tape: Tape, index: i64, buffer: Buffer) -> None:
-        """Count an object or map, if it is complete and such a number."""
-        if tape.next(index) <= index:
-            return
-        text = number_lost(Node(tape, int(index), buffer))
-        if text:
-            self.count += 1
-            if self.count == 1:
-                self.text = text
-                self.position = tape.start(index)
-                self.buffer = buffer
-
-    def note(self, tape: Tape) -> None:
-        """Write the note, if there is anything to note."""
-        if self.buffer is not None:
-            others = f"; {self.count - 1} more like it" if self.count > 1 else ""
-            tape.note(LOST, self.position, self.text + others, self.buffer)
-
-
-def class_notes(tape: Tape) -> None:
-    """Note each class of `GADGETS` and `PACKAGES` once, where a tape first names it, and lost numbers.
-
-    The offset is that of the name; an array's type, such as `[com.example.Car`, names its class. Of the
-    BigDecimals and BigIntegers whose sender lost the number the first is noted, at its own offset. Looks at
-    each node once, and at none if decoding read only names that are known to need no note.
-    """
-    if not tape.unchecked_names:
-        return
-    size: i64 = tape.size()
-    index: i64 = 0
-    buffer: Buffer = tape.buffer
-    ends: list[int] = []
-    outer: list[Buffer] = []
-    seen: set[bytes] = set()
-    companions: list[tuple[bytes, int, Buffer]] = []
-    gadget_seen = False
-    numbers = False
-    lost = _Lost()
-    while index < size:
-        while ends and index >= ends[-1]:
-            ends.pop()
-            buffer = outer.pop()
-        head: i64 = tape.head(index)
-        kind: i64 = head & t.KIND_MASK
-        if head & t.EMBEDDED:
-            ends.append(int(tape.next(index)))
-            outer.append(buffer)
-            buffer = tape.buffers[int(tape.number(index))]
-        elif (kind == t.TYPE and tape.number(index) == index) or kind == t.CLASS:
-            text: i64 = index + 1
-            while text < tape.next(index) and not t.STRING <= tape.kind(text) <= t.STRING16:
-                text = tape.next(text)
-            if text < tape.next(index) and tape.number(text) >= 0:
-                name = buffer.data[tape.number(text) : tape.end(text)]
-                full_name = name
-                number = names_number(name, 0, len(name))
-                if number:
-                    numbers = True
-                    if kind == t.TYPE and tape.kind(index - 1) == t.MAP:
-                        lost.look(tape, index - 1, buffer)
-                if name.startswith(b"["):
-                    name = name.lstrip(b"[")
-                if name not in seen:
-                    danger = gadget(name)
-                    if danger:
-                        seen.add(name)
-                        gadget_seen = True
-                        _note(tape, name, danger, tape.start(text), buffer)
-                    elif name in _COMPANIONS:
-                        seen.add(name)
-                        companions.append((name, int(tape.start(text)), buffer))
-                    elif not number:
-                        learn_harmless(full_name)
-        elif kind == t.OBJECT and numbers:
-            lost.look(tape, index, buffer)
-        index += 1
-    lost.note(tape)
-    if gadget_seen:
-        for name, position, holder in companions:
-            _note(tape, name, _COMPANIONS[name], position, holder)
-
-
-def _note(tape: Tape, name: bytes, danger: str, position: i64, buffer: Buffer) -> None:
-    class_name = name.decode("utf-8", "replace")
-    tape.note(CODE, position, f"{class_name} is known from deserialization attacks: it {danger}", buffer)

@@ -44,6 +44,7 @@ class Heads(Parts):
         tables = self.tables
         wide_before = self.wide_seen
         self.wide_seen = False
+        self.overlong_seen = False
         node = tape.open(t.TYPE | HIDDEN, start, -1)
         if self.dialect == d.FINAL:
             self.string(0, "a type")
@@ -66,7 +67,7 @@ class Heads(Parts):
             first = len(tables.types) // TYPE_WORDS
         else:
             flags = forms.TYPE
-        if self.wide_seen:
+        if self.wide_seen or self.overlong_seen:  # another type may have the same text in other bytes
             first = -2
         self.wide_seen = self.wide_seen or wide_before
         types = append(append(tables.types, node), content)
@@ -315,6 +316,7 @@ class Heads(Parts):
         flags: i64 = 0
         wide_before = self.wide_seen
         self.wide_seen = False
+        self.overlong_seen = False
         node = tape.open(t.CLASS | HIDDEN, start, before)
         plain = True
         if action == d.CLASS_FINAL:
@@ -381,7 +383,8 @@ class Heads(Parts):
                 tape.unchecked_names = True
         elif flags == 0 and plain and before == 0 and action != d.CLASS_2006 and tape.head(node + 1) & SIMPLE:
             learn_definition(tape, node, data)
-        if tables.find_class(tape, data, node, name, pos, flags & ODD != 0) >= 0 or self.wide_seen:
+        same = tables.find_class(tape, data, node, name, pos, flags & ODD != 0) >= 0
+        if same or self.wide_seen or self.overlong_seen:
             flags |= SAME
         self.wide_seen = self.wide_seen or wide_before
         tables.add_class(node, fields, name, pos, flags)

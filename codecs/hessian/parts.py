@@ -9,7 +9,15 @@ from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import forms
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.tables import Tables
-from wirelens.codecs.hessian.texts import BROKEN, MEASURE_FLAGS, MEASURE_SHIFT, NOT_SIMPLE, WIDE, measure
+from wirelens.codecs.hessian.texts import (
+    BROKEN,
+    MEASURE_FLAGS,
+    MEASURE_SHIFT,
+    NOT_SIMPLE,
+    OVERLONG,
+    WIDE,
+    measure,
+)
 from wirelens.codecs.tape import FORM_SHIFT, HIDDEN, SIMPLE, Tape
 from wirelens.codecs.words import count
 
@@ -27,6 +35,8 @@ class Parts:
         self.dialect: Final[i64] = tables.dialect
         self.wide: i64 = tables.units or 2  # units that a four-byte character counts
         self.wide_seen = False
+        self.overlong_seen = False
+        self.misplaced: i64 = -1  # where another value stands in the place of a string or an int
         self.usual = True  # whether the part just read is in the form that the dialect's writer uses
 
     def fail(self, pos: i64, code: str, at: i64, text: str) -> DecodeError:
@@ -64,6 +74,14 @@ class Parts:
                 "a character in four-byte UTF-8, where Hessian has two of three bytes",
                 self.cursor.buffer,
             )
+        if flags & OVERLONG:
+            self.overlong_seen = True
+            self.tape.note(
+                "overlong-utf8",
+                start,
+                "a character in more bytes than UTF-8 allows; readers in Java take it for that character",
+                self.cursor.buffer,
+            )
         if flags & BROKEN:
             self.tape.note("bad-text", start, "the text is not well-formed", self.cursor.buffer)
         return forms.STRINGS[self.dialect]
@@ -86,6 +104,7 @@ class Parts:
         elif action == d.INT_3:
             size = 3
         elif action != d.INT_4:
+            self.misplaced = pos
             raise cursor.error("bad-value", pos, f"expected {noun}, an int, not {byte:02x}")
         if cursor.end - pos < size:
             raise cursor.short(size, noun)
@@ -133,6 +152,7 @@ class Parts:
             cursor.pos = pos + 1
             self.chunked(head | t.STRING16, pos, action, byte)
         else:
+            self.misplaced = pos
             raise cursor.error("bad-value", pos, f"expected {noun}, a string, not {byte:02x}")
 
     def _chunk_size(self, action: i64, byte: i64, noun: str) -> i64:

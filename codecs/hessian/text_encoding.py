@@ -10,9 +10,11 @@ from wirelens.codecs.hessian.forms import CHUNK_BYTES, CHUNK_UNITS, usual_binary
 from wirelens.codecs.hessian.scalar_encoding import Scalars
 from wirelens.codecs.hessian.texts import as_units, cesu8, units_of_raw
 from wirelens.codecs.json_input import hex_bytes
-from wirelens.codecs.node import Json
+from wirelens.codecs.node import Json, utf16_text
 
 _HIGH_SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDBFF)}]")
+
+_OTHER_TEXT: Final = "these bytes are another text: delete $wire to encode the text"
 
 
 @mypyc_attr(acyclic=True)
@@ -80,7 +82,7 @@ class Texts(Scalars):
             if "$string" in value:
                 value = value["$string"]
         if isinstance(wire, dict) and "exact" in wire:
-            self._exact(wire["exact"], step, xml)
+            self._exact(value, wire["exact"], step, xml)
             return
         if isinstance(value, dict) and "$raw" in value:
             content = hex_bytes(value["$raw"], self.error("", step + ".$raw").path)
@@ -94,6 +96,12 @@ class Texts(Scalars):
             raise self.error("expected text", step)
         if wire is None and not xml:
             self.write_text(value)
+            return
+        if isinstance(wire, dict) and "utf8" in wire:
+            content = self._overlong(value, wire["utf8"], step)
+            units = units_of_raw(content)
+            self._string_opcode("S" if xml else usual_string(self.dialect, units), units, xml)
+            self.out.write(content)
             return
         units = self._declared(wire, step)
         if units >= 0:
@@ -124,6 +132,15 @@ class Texts(Scalars):
             raise self.error("expected a number of units", step + ".$wire.units")
         return units
 
+    def _overlong(self, text: str, given: Json, step: str) -> bytes:
+        """The bytes that `$wire` gives for text, which readers must take for that text."""
+        content = hex_bytes(given, self.error("", step + ".$wire.utf8").path)
+        if utf16_text(content) != text:
+            raise self.error(
+                "these bytes are another text: delete $wire to encode the text", step + ".$wire.utf8"
+            )
+        return content
+
     def _sizes(self, wire: Json, total: int, step: str) -> list[int]:
         """The `chunks` of a `$wire`; their sum must be `total`."""
         chunks = wire.get("chunks") if isinstance(wire, dict) else None
@@ -134,23 +151,30 @@ class Texts(Scalars):
                     raise self.error("expected sizes of chunks, up to 65535", step + ".$wire.chunks")
                 sizes.append(size)
         if not sizes:
-            raise self.error("expected an opcode's name, chunks, units or exact", step + ".$wire")
+            raise self.error("expected an opcode's name, chunks, units, utf8 or exact", step + ".$wire")
         if sum(sizes) != total:
             raise self.error(f"the chunks have {sum(sizes)}, the value {total}", step + ".$wire.chunks")
         return sizes
 
-    def _exact(self, chunks: Json, step: str, xml: bool) -> None:
-        """Write a string given chunk by chunk."""
+    def _exact(self, value: Json, chunks: Json, step: str, xml: bool) -> None:
+        """Write a string given chunk by chunk; a text beside it must be the same."""
         if not isinstance(chunks, list):
             raise self.error("expected chunks: [opcode, units, hex]", step + ".$wire.exact")
+        pieces: list[bytes] = []
         for chunk in chunks:
             if not isinstance(chunk, list) or len(chunk) != 3:
                 raise self.error("expected chunks: [opcode, units, hex]", step + ".$wire.exact")
-            name, units, content = chunk
+            name, units, digits = chunk
             if not isinstance(name, str) or isinstance(units, bool) or not isinstance(units, int):
                 raise self.error("expected chunks: [opcode, units, hex]", step + ".$wire.exact")
+            content = hex_bytes(digits, self.error("", step + ".$wire.exact").path)
+            pieces.append(content)
             self._string_opcode(name, units, xml)
-            self.out.write(hex_bytes(content, self.error("", step + ".$wire.exact").path))
+            self.out.write(content)
+        if isinstance(value, str) and utf16_text(b"".join(pieces)) != value:
+            raise self.error(
+                "these bytes are another text: delete $wire to encode the text", step + ".$wire.exact"
+            )
 
     def counted(self, value: Json, wire: Json, step: str = "") -> bytes:
         """Write text after a 16-bit count of units (types, methods, header names); returns its content."""
@@ -173,6 +197,9 @@ class Texts(Scalars):
             return content, units_of_raw(content) if units < 0 else units
         if not isinstance(value, str):
             raise self.error("expected text", step)
+        if isinstance(wire, dict) and "utf8" in wire:
+            content = self._overlong(value, wire["utf8"], step)
+            return content, units_of_raw(content) if units < 0 else units
         if units >= 0:
             return value.encode("utf-8", "surrogatepass"), units
         return cesu8(value)

@@ -12,8 +12,9 @@ from wirelens.codecs.tape import Tape
 NOT_SIMPLE: Final = 1  # a character that JSON escapes, or one of several bytes
 BROKEN: Final = 2  # not well-formed
 WIDE: Final = 4  # a character of four bytes
-MEASURE_SHIFT: Final = 3
-MEASURE_FLAGS: Final = 7  # all of them
+OVERLONG: Final = 8  # a character in two or three bytes that needs fewer
+MEASURE_SHIFT: Final = 4
+MEASURE_FLAGS: Final = 15  # all of them
 
 _SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
 
@@ -46,16 +47,20 @@ def measure(data: bytes, at: i64, end: i64, units: i64, wide: i64) -> i64:
         if 0xC0 <= byte < 0xE0:
             if at + 2 > end:
                 return -1
-            if data[at + 1] & 0xC0 != 0x80 or byte < 0xC2:
+            if data[at + 1] & 0xC0 != 0x80:
                 flags |= BROKEN
+            elif byte < 0xC2:
+                flags |= OVERLONG
             at += 2
             left -= 1
         elif 0xE0 <= byte < 0xF0:
             if at + 3 > end:
                 return -1
             second: i64 = data[at + 1]
-            if second & 0xC0 != 0x80 or data[at + 2] & 0xC0 != 0x80 or (byte == 0xE0 and second < 0xA0):
+            if second & 0xC0 != 0x80 or data[at + 2] & 0xC0 != 0x80:
                 flags |= BROKEN
+            elif byte == 0xE0 and second < 0xA0:
+                flags |= OVERLONG
             at += 3
             left -= 1
         elif 0xF0 <= byte < 0xF8:
@@ -92,6 +97,28 @@ def content_of(tape: Tape, index: i64, data: bytes) -> bytes:
         parts.append(data[tape.number(at) : tape.end(at)])
         at = tape.next(at)
     return b"".join(parts)
+
+
+def as_read(content: bytes) -> bytes:
+    """A text as readers in Java take it, which do not check what follows a lead byte, in proper UTF-8."""
+    text: list[str] = []
+    at = 0
+    while at < len(content):
+        byte = content[at]
+        if byte >= 0xE0:
+            text.append(chr((byte & 0x0F) << 12 | _low(content, at + 1) << 6 | _low(content, at + 2)))
+            at += 3
+        elif byte >= 0xC0:
+            text.append(chr((byte & 0x1F) << 6 | _low(content, at + 1)))
+            at += 2
+        else:
+            text.append(chr(byte))
+            at += 1
+    return "".join(text).encode("utf-8", "surrogatepass")
+
+
+def _low(content: bytes, at: int) -> int:
+    return content[at] & 0x3F if at < len(content) else 0
 
 
 def cesu8(text: str) -> tuple[bytes, int]:

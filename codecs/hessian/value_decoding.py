@@ -34,6 +34,10 @@ from wirelens.codecs.words import count as counted
 TO_END: Final = -1  # up to the cursor's end
 TO_MARK: Final = -2  # up to the z or Z that closes the enclosing message, which is not read
 
+MISPLACED: Final = "misplaced-object"
+MISPLACED_TEXT: Final = "it stands where a string or int belongs; receivers in Java read it (CVE-2021-43297)"
+MOST_MISPLACED: Final = 4  # values in the place of strings or ints that are read, each inside the one before
+
 # How the end of an open container is known.
 _COUNTED: Final = 0  # by the number of values left
 _ENDED: Final = 1  # a list: by its z or Z
@@ -90,6 +94,7 @@ class Values(Heads):
         tables.class_keys = None
         tables.type_keys = None
         self.early = vec[i64]()
+        self.misplaced = -1
         try:
             self.wide = 1
             self._read(count, field)
@@ -98,6 +103,34 @@ class Values(Heads):
             if error.offset >= reached or error.needed:
                 raise
             raise first from None
+
+    def read_misplaced(self) -> None:
+        """After an error, read the value that stands in place of a string or an int, if that is the error.
+
+        Receivers in Java read it to name it in their own error, and so make its objects (CVE-2021-43297).
+        """
+        tape = self.tape
+        tries: i64 = 0
+        while self.misplaced >= 0 and tries < MOST_MISPLACED:
+            at = self.misplaced
+            self.misplaced = -1
+            tries += 1
+            action: i64 = self.actions[self.data[at]]
+            if not (d.LIST_ENDED <= action < d.END or action == d.CLASS_FINAL or action == d.CLASS_DRAFT):
+                return
+            tape.close_hidden(at)
+            self.cursor.pos = at
+            self.early = vec[i64]()
+            if self._reads_one():
+                tape.note(MISPLACED, at, MISPLACED_TEXT, self.cursor.buffer)
+
+    def _reads_one(self) -> bool:
+        """Read a value; False if that fails."""
+        try:
+            self.read(1)
+        except DecodeError:
+            return False
+        return True
 
     def _read(self, count: i64, field: i64) -> None:
         """The loop over values.

@@ -14,6 +14,7 @@ from mypy_extensions import i64
 from wirelens.codecs import tape as t
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.message_forms import VALUES
+from wirelens.codecs.node import shortest_utf8
 from wirelens.codecs.tape import Tape
 
 MOST_NODES: Final = 4096  # of one message, that are weighed
@@ -337,7 +338,7 @@ class Weighing:
             self.unusual()
         name = head >> t.FIELD_SHIFT != 0
         gained = self.boundary(content, end) if head & t.SIMPLE else self.mixed(content, end)
-        if name and self.identifier(content, end, False):
+        if name and identifier(data, content, end, False):
             gained += NAME
             self.names += 1
         if end >= len(data) and size >= 8:
@@ -388,16 +389,18 @@ class Weighing:
             elif byte < 0x80:
                 at += 1
             elif byte < 0xE0:
-                if at + 1 >= end or data[at + 1] & 0xC0 != 0x80 or byte < 0xC2:
+                if at + 1 >= end or data[at + 1] & 0xC0 != 0x80 or byte < 0xC0:
                     self.add_objection("text that is not well-formed")
                     return BROKEN
-                wide += 1
+                if byte >= 0xC2:
+                    wide += 1
                 at += 2
             elif byte < 0xF0:
                 if at + 2 >= end or data[at + 1] & 0xC0 != 0x80 or data[at + 2] & 0xC0 != 0x80:
                     self.add_objection("text that is not well-formed")
                     return BROKEN
-                wide += 1
+                if byte != 0xE0 or data[at + 1] >= 0xA0:
+                    wide += 1
                 at += 3
             else:
                 if at + 3 >= end or data[at + 1] & 0xC0 != 0x80 or data[at + 3] & 0xC0 != 0x80:
@@ -410,43 +413,22 @@ class Weighing:
             return max(CONTROL * float(controls), 3.0 * BROKEN) + min(4.0 * float(wide), 16.0)
         return min(1.0 + 2.0 * float(wide), 8.0)
 
-    def identifier(self, content: i64, end: i64, dotted: bool) -> bool:
-        """True for a Java identifier; with `dotted` for a class name, arrays included."""
-        data = self.data
-        at = content
-        if dotted:
-            while at < end and data[at] == 0x5B:
-                at += 1
-        if at >= end or end - at > 256:
-            return False
-        if 0x30 <= data[at] <= 0x39:
-            return False
-        while at < end:
-            byte: i64 = data[at]
-            letter = 0x61 <= byte | 0x20 <= 0x7A or 0x30 <= byte <= 0x39 or byte == 0x5F or byte == 0x24
-            if not letter and byte < 0x80:
-                if not dotted or (byte != 0x2E and byte != 0x3B):
-                    return False
-            at += 1
-        return True
-
     def class_name(self, tape: Tape, index: i64) -> None:
         """Weigh the name of a class or type, a text node."""
         content = tape.number(index)
         end = tape.end(index)
-        if content < 0 or not self.identifier(content, end, True):
+        name = b"" if content < 0 else self.data[content:end]
+        if not name.isascii():
+            name = shortest_utf8(name)
+        if not identifier(name, 0, len(name), True):
             self.bits += BROKEN
             self.add_objection("a class whose name is not a Java name")
             return
-        data = self.data
         gained = NAME
-        for root in _ROOTS:
-            if data[content : content + len(root)] == root:
-                gained += ROOTED
-                break
-        else:
-            if b"." in data[content:end]:
-                gained += NAME
+        if name.startswith(_ROOTS):
+            gained += ROOTED
+        elif b"." in name:
+            gained += NAME
         self.names += 1
         self.bits += gained / (1.0 + float(self.names) / 16.0)
 
@@ -481,7 +463,7 @@ class Weighing:
                     first = False
                     if tape.next(at) < after:
                         self.bits += CLASS_PARTS / float(self.classes)
-                elif tape.number(at) < 0 or not self.identifier(tape.number(at), tape.end(at), False):
+                elif tape.number(at) < 0 or not identifier(self.data, tape.number(at), tape.end(at), False):
                     self.bits += CONTROL
                     self.add_objection("a field whose name is not a Java name")
                 else:
@@ -510,3 +492,22 @@ class Weighing:
         self.last_bits = 1.0
         if size > 3:
             self.last_bits = 4.0 if head == 1 else 10.0 if head == 2 else 11.0
+
+
+def identifier(data: bytes, at: i64, end: i64, dotted: bool) -> bool:
+    """True where data[at:end] is a Java identifier; with `dotted` for a class name, arrays included."""
+    if dotted:
+        while at < end and data[at] == 0x5B:
+            at += 1
+    if at >= end or end - at > 256:
+        return False
+    if 0x30 <= data[at] <= 0x39:
+        return False
+    while at < end:
+        byte: i64 = data[at]
+        letter = 0x61 <= byte | 0x20 <= 0x7A or 0x30 <= byte <= 0x39 or byte == 0x5F or byte == 0x24
+        if not letter and byte < 0x80:
+            if not dotted or (byte != 0x2E and byte != 0x3B):
+                return False
+        at += 1
+    return True

@@ -5,7 +5,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.hessian.gadgets import class_notes
+from wirelens.codecs.hessian.class_notes import class_notes
 from wirelens.codecs.http.bodies import Body
 from wirelens.codecs.http.lines import (
     CHUNK_LINE,

