@@ -24,7 +24,7 @@ from wirelens.codecs.hessian.json_path import (
     TAGGED_KEYS,
     Frame,
 )
-from wirelens.codecs.json_input import NOT_FINITE, hex_bytes
+from wirelens.codecs.json_input import NOT_FINITE, did_you_mean, hex_bytes, none_of
 from wirelens.codecs.node import Json
 
 # Kinds of tagged values.
@@ -82,9 +82,6 @@ class Encoder(Classes):
         self.types: dict[bytes, int] = {}
         self.type_count = 0
         self.labels: dict[str | int, int] = {}
-        self._whole: list[Json] = []  # the values being written, in which a label may still come
-        self._first = 0  # `count` before them
-        self._ahead: dict[str | int, int] | None = None  # all labels in them, once one was needed
 
     def clear_references(self) -> None:
         """Drop the references, as between packets; classes and types stay."""
@@ -95,9 +92,6 @@ class Encoder(Classes):
         """Write an array's values, one after the other. Raises EncodeError."""
         if not isinstance(items, list):
             raise EncodeError(path, "expected an array of values")
-        self._whole = items
-        self._first = self.count
-        self._ahead = None
         self.base = path
         for position, item in enumerate(items):
             self.position = position
@@ -106,9 +100,6 @@ class Encoder(Classes):
 
     def value(self, value: Json, path: str) -> None:
         """Write one value; `path` is its place in the JSON. Raises EncodeError."""
-        self._whole = [value]
-        self._first = self.count
-        self._ahead = None
         self.base = path
         self.position = -1
         self._value(value)
@@ -165,7 +156,8 @@ class Encoder(Classes):
             self._map(item, None, USUAL, KEYS)
             return
         if tag is None:
-            raise self.error(f"{name} is not a tag of a Hessian value; a map with such keys needs $map")
+            near = none_of(name, ["$class", *TAGS])
+            raise self.error(f"as a tag, {near} (a map with such keys needs $map)")
         kind = tag.kind
         value = item[name]
         wire: Json = None
@@ -223,7 +215,9 @@ class Encoder(Classes):
         """Write the class definitions in the `$wire` of a tagged value; the rest of that `$wire`."""
         for key in item:
             if key != name and key not in tag.others:
-                raise self.error(f"{key} cannot accompany {name}")
+                others = ", ".join(tag.others)
+                near = did_you_mean(key, tag.others)
+                raise self.error(f"{key} cannot accompany {name}; there are {others}{near}")
         wire = item.get("$wire")
         if isinstance(wire, dict) and "define" in wire:
             self.define(wire["define"])
@@ -255,7 +249,10 @@ class Encoder(Classes):
             raise self.error("expected a label: text or a number", ".$ref")
         number = self.labels.get(label)
         if number is None:
-            number = self._label_number(label)
+            if isinstance(label, str):
+                near = did_you_mean(label, [known for known in self.labels if isinstance(known, str)])
+                raise self.error(f"no $id before it has the label {label!r}{near}", ".$ref")
+            number = label  # an index on the wire
         if self.dialect == d.FINAL:
             out.append(0x51)
             self.within(number, 32, ".$ref")
@@ -276,17 +273,6 @@ class Encoder(Classes):
             self.write_u16(number)
         else:
             raise self.error(f"the reference {number} has no form {form!r}", ".$wire")
-
-    def _label_number(self, label: str | int) -> int:
-        """The number of a label that comes later; of a number that is not a label, that number."""
-        if self._ahead is None:
-            self._ahead = _labels(self._whole, self._first)
-        number = self._ahead.get(label)
-        if number is not None:
-            return number
-        if isinstance(label, str):
-            raise self.error(f"no $id has the label {label!r}", ".$ref")
-        return label
 
     def _remote(self, item: dict[str, Json], wire: Json) -> None:
         if self.dialect == d.FINAL:
@@ -563,41 +549,3 @@ class Encoder(Classes):
             members.append(key)
             members.append(member)
         self._open(members, KEYS, _NO_NAMES, 0x7A)
-
-
-def _labels(values: list[Json], first: int) -> dict[str | int, int]:
-    """The numbers of all labels in values whose first list, map or object has the number `first`."""
-    numbers: dict[str | int, int] = {}
-    work: list[Json] = list(reversed(values))
-    while work:
-        item = work.pop()
-        inner: list[Json] = []
-        if isinstance(item, list):
-            inner = item
-        elif isinstance(item, dict):
-            label = item.get("$id")
-            if isinstance(label, (str, int)):
-                numbers.setdefault(label, first)
-            if "$class" in item:
-                pairs = item.get("$fields")
-                if isinstance(pairs, list):
-                    inner = [pair[1] for pair in pairs if isinstance(pair, list) and len(pair) == 2]
-                else:
-                    inner = [member for key, member in item.items() if not key.startswith("$")]
-            elif "$list" in item:
-                listed = item["$list"]
-                inner = listed if isinstance(listed, list) else []
-            else:
-                mapped = item.get("$map", item)
-                if isinstance(mapped, list):
-                    for pair in mapped:
-                        inner.extend(pair if isinstance(pair, list) else [])
-                elif isinstance(mapped, dict):
-                    if "$map" not in item and any(key in TAGS for key in item):
-                        continue
-                    inner = list(mapped.values())
-        else:
-            continue
-        first += 1
-        work.extend(reversed(inner))
-    return numbers

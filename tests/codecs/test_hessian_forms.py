@@ -292,8 +292,39 @@ def test_labels_of_any_kind() -> None:
     assert data.hex() == "79" + "43014190" + "60" + "5191" + "5190" + "5199"
 
 
-def test_a_label_that_comes_later() -> None:
-    assert one(FINAL, [{"$ref": "x"}, {"$list": [], "$id": "x"}]) == "7a519178"
+def test_a_label_has_to_come_before() -> None:
+    for dialect in (FINAL, DRAFT, V1):
+        for values in ([{"$ref": "x"}, {"$list": [], "$id": "x"}], [{"$ref": "x"}]):
+            with pytest.raises(codecs.EncodeError) as caught:
+                codecs.encode({"values": [values]}, dialect)
+            assert caught.value.path == "values[0][0].$ref"
+            assert "'x'" in caught.value.text
+    with pytest.raises(codecs.EncodeError) as caught:
+        codecs.encode({"values": [{"$list": [{"$ref": "lits"}], "$id": "list"}]}, FINAL)
+    assert 'did you mean "list"?' in caught.value.text
+    assert one(FINAL, {"$list": [{"$ref": "list"}], "$id": "list"}) == "795190"
+
+
+def test_a_number_that_has_not_come_before_is_written_and_noted() -> None:
+    data = codecs.encode({"values": [[{"$ref": 1}, {"$list": [], "$id": 1}]]}, FINAL)
+    assert data.hex() == "7a519178"
+    assert [note.code for note in codecs.decode(data, FINAL)[0].notes] == ["dangling-ref"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"$lnog": 5}, 'did you mean "$long"?'),
+        ({"$clas": "x"}, 'did you mean "$class"?'),
+        ({"$long": 5, "$wrie": "L"}, 'did you mean "$wire"?'),
+        ({"$list": [], "$idd": 1}, 'did you mean "$id"?'),
+        ({"$zzz": 5}, "$null, $bool"),
+    ],
+)
+def test_an_unknown_tag_is_answered_with_those_that_exist(value: Any, expected: str) -> None:
+    with pytest.raises(codecs.EncodeError) as caught:
+        codecs.encode({"values": [value]}, FINAL)
+    assert expected in caught.value.text
 
 
 @pytest.mark.parametrize(
@@ -417,8 +448,13 @@ def containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 VALUES = st.lists(st.recursive(SCALARS, containers, max_leaves=25), min_size=1, max_size=4)
 
 
-def opened(values: list[Any]) -> list[dict[str, Any]]:
-    """The lists, maps and objects in order of opening, plain ones put in their tagged form in place."""
+def opened(
+    values: list[Any], references: list[tuple[dict[str, Any], int]] | None = None
+) -> list[dict[str, Any]]:
+    """The lists, maps and objects in order of opening, plain ones put in their tagged form in place.
+
+    `references` gets every reference, with how many were opened before it.
+    """
     found: list[dict[str, Any]] = []
     work: list[tuple[Any, int | str]] = [(values, at) for at in reversed(range(len(values)))]
     while work:
@@ -443,6 +479,8 @@ def opened(values: list[Any]) -> list[dict[str, Any]]:
         elif "$class" in item:
             inner = [(item, name) for name in item if not name.startswith("$")]
         else:
+            if "$ref" in item and references is not None:
+                references.append((item, len(found)))
             continue
         found.append(item)
         work.extend(reversed(inner))
@@ -453,24 +491,18 @@ def shared_graph(drawn: list[Any], chance: Any) -> list[Any]:
     """A copy in which every reference means one of its lists, maps or objects, by labels of all sorts."""
     values = codecs.loads(codecs.dumps(drawn))
     assert isinstance(values, list)
-    things = opened(values)
-    work: list[Any] = list(values)
+    references: list[tuple[dict[str, Any], int]] = []
+    things = opened(values, references)
     used: dict[int, Any] = {}
-    while work:
-        item = work.pop()
-        if isinstance(item, list):
-            work.extend(item)
-        elif isinstance(item, dict):
-            if item.get("$ref") == "any":
-                if things:
-                    target = chance.randrange(len(things))
-                    label = used.setdefault(target, f"label {target}" if target % 2 else 1000 + target)
-                    things[target]["$id"] = label
-                    item["$ref"] = label
-                else:
-                    item["$ref"] = 5
-            else:
-                work.extend(item.values())
+    for item, before in references:
+        if not things:
+            item["$ref"] = 5
+            continue
+        target = chance.randrange(len(things))
+        text = target < before and target % 2
+        label = used.setdefault(target, f"label {target}" if text else 1000 + target)
+        things[target]["$id"] = label
+        item["$ref"] = label
     return values
 
 
