@@ -202,6 +202,15 @@ class Input:
 
     def _blocks(self, file: BinaryIO | FileIO) -> Iterator[bytes]:
         self.live = not _regular(file)
+        if self.live and not file.isatty():
+            from wirelens.cli.interrupts import reading_on
+
+            with reading_on():
+                yield from self._steps(file)
+        else:
+            yield from self._steps(file)
+
+    def _steps(self, file: BinaryIO | FileIO) -> Iterator[bytes]:
         named = self._file is not None
         position = 0
         while True:

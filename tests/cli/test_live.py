@@ -1,0 +1,125 @@
+"""Messages of a pipe that another program fills: shown at once, and read to the end after Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import process
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
+
+from building import Talk, pcap
+
+REQUEST = bytes.fromhex("dabbe2000000000000000007000000014e")  # a heartbeat of Dubbo
+REPLY = bytes.fromhex("dabb22140000000000000007000000014e")
+
+
+def exchanges(count: int) -> list[bytes]:
+    """The frames of a connection on Dubbo's port with some heartbeats, without its end."""
+    talk = Talk(1, 2, 40000, 20880)
+    frames = talk.hello()
+    for _ in range(count):
+        frames += [talk.send(0, REQUEST), talk.send(1, REPLY)]
+    return frames
+
+
+@pytest.mark.parametrize("command", ["decode", "flows", "detect"])
+def test_the_first_interrupt_reads_on_to_the_end(command: str) -> None:
+    data = pcap(exchanges(3))
+    words = ["--format", "summary"] if command == "decode" else []
+    running = process(command, *words, "-")
+    assert running.stdin is not None
+    assert running.stdout is not None
+    assert running.stderr is not None
+    cut = len(pcap(exchanges(1)))
+    running.stdin.write(data[:cut])
+    running.stdin.flush()
+    if command == "decode":
+        assert b"heartbeat req #7" in running.stdout.readline()
+        assert b"heartbeat resp #7" in running.stdout.readline()
+    else:
+        while os.stat(running.stdin.fileno()).st_size:  # it has read what there is
+            pass
+        wait_for_handler(running.pid)
+    running.send_signal(signal.SIGINT)
+    assert running.stderr.readline() == b"\n"
+    assert b"reading on to the end" in running.stderr.readline()
+    rest, _ = running.communicate(data[cut:])
+    assert running.returncode == 0
+    if command == "decode":
+        assert rest.count(b"heartbeat re") == 4
+    else:
+        assert b"dubbo" in rest
+        if command == "flows":
+            assert b"3 / 3" in rest
+
+
+def test_the_second_interrupt_ends_it() -> None:
+    running = process("decode", "--format", "summary", "-")
+    assert running.stdin is not None
+    assert running.stdout is not None
+    assert running.stderr is not None
+    running.stdin.write(pcap(exchanges(1)))
+    running.stdin.flush()
+    assert b"heartbeat req #7" in running.stdout.readline()
+    running.send_signal(signal.SIGINT)
+    running.stderr.readline()
+    running.stderr.readline()
+    running.send_signal(signal.SIGINT)
+    running.wait()
+    assert running.returncode == 130
+
+
+def wait_for_handler(pid: int) -> None:
+    """Wait until a process handles SIGINT, which an interpreter that is starting does not."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        pytest.skip("no /proc here")
+    while True:
+        caught = next(line for line in status.read_text().splitlines() if line.startswith("SigCgt:"))
+        asleep = "State:\tS" in status.read_text()
+        if int(caught.split()[1], 16) >> (signal.SIGINT - 1) & 1 and asleep:
+            return
+
+
+@pytest.mark.once
+def test_tcpdump_on_loopback() -> None:
+    """Each message comes as soon as its packets do, and after Ctrl-C on both nothing is lost."""
+    if shutil.which("tcpdump") is None:
+        pytest.skip("no tcpdump here")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        words = ["tcpdump", "-U", "-i", "lo", "-w", "-", "port", str(port)]
+        dump = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert dump.stdout is not None
+        assert dump.stderr is not None
+        if b"listening" not in dump.stderr.readline():
+            dump.wait()
+            pytest.skip("tcpdump may not capture here")
+        running = process("decode", "--format", "summary", "-", stdin=dump.stdout)
+        dump.stdout.close()
+        assert running.stdout is not None
+        client = socket.create_connection(("127.0.0.1", port))
+        accepted, _ = server.accept()
+        for _ in range(3):
+            client.sendall(REQUEST)
+            accepted.recv(100)
+            accepted.sendall(REPLY)
+            client.recv(100)
+            assert b"heartbeat req #7" in running.stdout.readline()
+            assert b"heartbeat resp #7" in running.stdout.readline()
+        for end in (running, dump):
+            end.send_signal(signal.SIGINT)
+        _, said = running.communicate()
+        dump.communicate()
+        client.close()
+        accepted.close()
+        assert running.returncode == 0
+        assert b"reading on to the end" in said
