@@ -31,7 +31,8 @@ Examples:
   wirelens decode --format hex payload.bin       each byte next to its field
   wirelens decode --as hessian2 --format json x.bin
   pbpaste | wirelens decode
-  tcpdump -w - port 1080 | wirelens decode -     messages as they arrive"""
+  wirelens decode captures/                      rotated files as one capture
+  tcpdump -U -w - port 1080 | wirelens decode -  messages as they arrive"""
 
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
