@@ -73,7 +73,7 @@ def command(
     """Show the messages in INPUT: files, folders of files, - for standard input, or text given with --hex.
 
     Pasted text is accepted as it is: hex, dumps of xxd, hexdump and tcpdump, escaped strings, arrays of any
-    language, base64. So are raw bytes and captures (pcap, pcapng, snoop), gzipped or not.
+    language, base64. So are raw bytes and captures (pcap, pcapng, snoop), compressed or not.
     """
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output

@@ -1,8 +1,8 @@
 """One input: the form of its bytes, and the bytes in chunks. Independent of the command line.
 
-The form is recognised by the content alone: gzip is unpacked, a capture has its magic, text is read as the
-pasted form that all of it fits, everything else is the bytes themselves. Captures and raw bytes are read in
-chunks as they arrive; text is read whole, up to TEXT_LIMIT.
+The form is recognised by the content alone: compressed bytes are unpacked, a capture has its magic, text is
+read as the pasted form that all of it fits, everything else is the bytes themselves. Captures and raw bytes
+are read in chunks as they arrive; text is read whole, up to TEXT_LIMIT.
 """
 
 from __future__ import annotations
@@ -11,15 +11,24 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from wirelens.codecs.captures.magic import GZIP, READABLE, SNIFF_LENGTH, STARTS, UNSUPPORTED, sniff
+from wirelens.codecs.captures.magic import (
+    COMPRESSIONS,
+    READABLE,
+    SNIFF_LENGTH,
+    STARTS,
+    UNSUPPORTED,
+    compression_of,
+    may_be_compressed,
+    sniff,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from io import FileIO
     from typing import BinaryIO, Final
 
-    from wirelens.codecs.captures.gzip import Unpacker
     from wirelens.codecs.captures.pasting import Pasted
+    from wirelens.codecs.captures.unpacking import Unpacking
     from wirelens.codecs.codes import Note
 
 CHUNK: Final = 1 << 18  # bytes read at a time
@@ -56,7 +65,7 @@ class Input:
         self.form = ""
         self.capture = False
         self.step = CHUNK  # bytes to read at a time from now on
-        self.unpacker: Unpacker | None = None
+        self.unpacker: Unpacking | None = None
         self.live = False  # a pipe or a terminal, which another program may fill slowly
         self.chunks: Iterator[bytes] = iter(())
         self.progress = False  # whether a progress bar may be shown
@@ -68,9 +77,18 @@ class Input:
         self.before_read = call
 
     @property
-    def gzipped(self) -> bool:
-        """Whether the input is gzip."""
-        return self.unpacker is not None and self.unpacker.is_gzip
+    def compression(self) -> str:
+        """The key of COMPRESSIONS that the input is packed with, else ""."""
+        unpacker = self.unpacker
+        return unpacker.compression if unpacker is not None and unpacker.is_packed else ""
+
+    @property
+    def packing(self) -> str:
+        """How the input is packed, as an adjective; "" if it is not."""
+        compression = self.compression
+        if compression == "gzip":
+            return "gzipped"
+        return f"{COMPRESSIONS[compression]}-compressed" if compression else ""
 
     @property
     def notes(self) -> list[Note]:
@@ -227,21 +245,28 @@ class Input:
             yield chunk
 
     def _unpacked(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """The chunks, unpacked if they are gzip."""
+        """The chunks, unpacked if they are compressed. Raises InputError if that needs a missing module."""
         first = next(chunks, b"")
-        while 0 < len(first) < 3:
+        while first and may_be_compressed(first):
             more = next(chunks, b"")
             if not more:
                 break
             first += more
-        if not first.startswith(GZIP + b"\x08"):
+        compression = compression_of(first)
+        if not compression:
             if first:
                 yield first
             yield from chunks
             return
-        from wirelens.codecs.captures.gzip import Unpacker
+        from wirelens.codecs.captures.compression import EXTRA
+        from wirelens.codecs.captures.compression import unpacker as unpacker_of
 
-        unpacker = self.unpacker = Unpacker()
+        unpacker = self.unpacker = unpacker_of(compression)
+        if unpacker is None:
+            from wirelens.cli.version import install_command
+
+            reason = f"compressed with {COMPRESSIONS[compression]}; to read it: {install_command(EXTRA)}"
+            raise InputError(f"{self.name}: {reason}", reason)
         for chunk in _chained([first], chunks):
             yield from unpacker.steps(chunk)
         rest = unpacker.close()

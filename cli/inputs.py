@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Inputs:
     """The inputs of a command, opened one after the other.
 
-    Inputs that cannot be read are reported on standard error and counted in `failed`. Damaged gzip is
+    Inputs that cannot be read are reported on standard error and counted in `failed`. Damaged compression is
     reported when the next input is requested and counted in `damaged`. With `verbose` the form of each input
     is reported. `before_report` is called before such a report on an input that was read.
     """
@@ -37,7 +37,7 @@ class Inputs:
         self.verbose = verbose
         self.called = called  # the option for texts on the command line
         self.failed = 0
-        self.damaged = 0  # damages of gzip streams
+        self.damaged = 0  # damages of compressed inputs
         self.before_report: Callable[[], None] | None = None
         if not self.paths and not self.texts:
             if sys.stdin is None or sys.stdin.isatty():
@@ -105,7 +105,7 @@ class Inputs:
         if item.text and item.form == RAW and self.form is None:
             click.echo(f"{item.name}: not a recognised form of bytes; using the text itself", err=True)
         if self.verbose:
-            packed = "gzipped " if item.gzipped else ""
+            packed = f"{item.packing} " if item.compression else ""
             click.echo(f"{item.name}: read as {packed}{item.form}", err=True)
 
     def _ended(self, item: Input) -> None:

@@ -32,14 +32,16 @@ FOLDER: Final = "folder"
 
 def capture_start(path: str) -> int | None:
     """The time of the first packet of a capture file (NO_START: not in its HEAD), None for other files."""
-    from wirelens.codecs.captures.magic import READABLE
+    from wirelens.codecs.captures.magic import READABLE, head_size
 
     try:
         with open(path, "rb", buffering=0) as file:
             head = file.read(HEAD)
+            size = head_size(head, HEAD)
+            head += file.read(size - HEAD)
     except OSError:
         return None
-    container, start_us = start_of(head, len(head) < HEAD)
+    container, start_us = start_of(head, len(head) < size)
     return start_us if container in READABLE else None
 
 
@@ -121,7 +123,7 @@ class Merged:
             while reader.wanted >= 0:
                 item = self.items[reader.wanted]
                 chunk = self._next(reader.wanted)
-                if advance is not None and bool(chunk) != item.gzipped:
+                if advance is not None and bool(chunk) == (item.compression == ""):
                     advance(len(chunk) or item.size)
                 if chunk:
                     yield from reader.feed(chunk)

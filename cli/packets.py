@@ -61,7 +61,7 @@ class Single:
         """The pieces of all streams, to the end."""
         reader = self.reader
         item = self.item
-        size = 0 if item.gzipped or item.form == PACKETS or not item.progress else item.size
+        size = 0 if item.compression or item.form == PACKETS or not item.progress else item.size
         with progress_bar(self.name, size) as advance:
             for chunk in item.chunks:
                 yield from reader.steps(chunk)

@@ -364,7 +364,7 @@ def decode_input(source: Range, file: int, protocol: str, maker: RowMaker) -> St
         account.status = errors[0]
         account.problems.append(Problem("unreadable", account.read, errors[0]))
     account.container = item.form or "text"
-    account.compressed = item.gzipped
+    account.compressed = item.compression != ""
     return account
 
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from wirelens.cli.bulk.files import File, Readers
 from wirelens.cli.bulk.ledger import LedgerRow
-from wirelens.codecs.captures import FRESH, READABLE, UNSUPPORTED, Part, State
+from wirelens.codecs.captures import FRESH, READABLE, Part, State
 from wirelens.codecs.captures import split as split_capture
+from wirelens.codecs.captures.magic import head_size, unsupported
 from wirelens.codecs.captures.merge import NO_START, start_of
 
 HEAD_BYTES = 1 << 16  # of each file, inspected before the run
@@ -117,16 +118,18 @@ def _inspect(
 ) -> Input:
     try:
         head = readers.head(file.root, file.path, HEAD_BYTES)
+        size = head_size(head, HEAD_BYTES)
+        packed = readers.head(file.root, file.path, size) if size > HEAD_BYTES else head
     except OSError as error:
         return Input(0, *file, "unreadable", NO_TIME, str(error), "")
     head_digest = digest(head)
-    container, first_us = start_of(head, len(head) < HEAD_BYTES)
+    container, first_us = start_of(packed, len(packed) < size)
     if first_us == NO_START:
         first_us = NO_TIME - 1
     if container in READABLE:
         new = Input(0, *file, "capture", first_us, container, head_digest)
-    elif container in UNSUPPORTED:
-        new = Input(0, *file, "unsupported", NO_TIME, UNSUPPORTED[container], head_digest)
+    elif container:
+        new = Input(0, *file, "unsupported", NO_TIME, unsupported(container), head_digest)
     else:
         new = Input(0, *file, "payload", NO_TIME, "", head_digest)
     for row in rows:

@@ -79,7 +79,7 @@ LEDGER = (
     ("run", "string", "the run that read it"),
     ("status", "string", "done, or why it could not be read"),
     ("container", "string", "pcap, pcapng, snoop; the form of a pasted text; raw"),
-    ("compressed", "bool", "whether it is gzipped"),
+    ("compressed", "bool", "whether it is compressed"),
     ("size", "int64", "bytes on disk"),
     ("modified", "timestamp", "when it was last written to"),
     ("read", "int64", "bytes after unpacking, also of pasted texts; overhead + payload"),

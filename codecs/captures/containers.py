@@ -1,13 +1,14 @@
-"""Any capture file, gzipped or not: its container is recognised and its packets are read."""
+"""Any capture file, compressed or not: its container is recognised and its packets are read."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from wirelens.codecs.captures.gzip import Unpacker
-from wirelens.codecs.captures.magic import SNIFF_LENGTH, UNSUPPORTED, sniff
+from wirelens.codecs.captures.compression import EXTRA, unpacker
+from wirelens.codecs.captures.magic import COMPRESSIONS, SNIFF_LENGTH, UNSUPPORTED, compression_of, sniff
 from wirelens.codecs.captures.pcap import Packet, PcapReader, RecordReader, State
 from wirelens.codecs.captures.pcapng import PcapngReader
 from wirelens.codecs.captures.snoop import SnoopReader
+from wirelens.codecs.captures.unpacking import Unpacking
 from wirelens.codecs.codes import Note
 
 FRESH: Final[State] = ("", (), ())  # the state before a file's first byte
@@ -26,7 +27,8 @@ def _reader(container: str, state: State | None, position: int) -> RecordReader 
 class PacketReader:
     """Chunks of a capture file in, packets out.
 
-    `container`: what it is once the first bytes are known ("" for no capture). `compressed`: inside gzip.
+    `container`: what it is once the first bytes are known ("" for no capture; a key of
+    COMPRESSIONS for one that cannot be unpacked here). `compressed`: whether it is unpacked.
     `bytes_fed` and `bytes_read`: bytes as given, and after unpacking. `notes`: damage, with offsets in the
     unpacked file; `damages` counts it all. Chunks of 64 KiB to 4 MiB are best. Memory: one record.
     `state` and `position` continue where another reader stopped.
@@ -39,10 +41,10 @@ class PacketReader:
         self._first: int = position
         self._notes: list[Note] = []
         self._head: bytes = b""  # until the container is known
-        self._packing_known: bool = False  # whether the file is known to be gzip or not
+        self._packing_known: bool = False  # whether the file is known to be compressed or not
         self._known: bool = False  # whether the container is known
         self._reader: RecordReader | None = None
-        self._unpacker: Unpacker | None = None
+        self._unpacker: Unpacking | None = None
         if state is not None:
             self.container = state[0]
             self._packing_known = True
@@ -51,13 +53,13 @@ class PacketReader:
 
     @property
     def compressed(self) -> bool:
-        """Whether the bytes are gzip."""
+        """Whether the bytes are compressed."""
         unpacker = self._unpacker
-        return unpacker is not None and unpacker.is_gzip
+        return unpacker is not None and unpacker.is_packed
 
     @property
     def notes(self) -> list[Note]:
-        """Notes on damage, of the container and of the gzip around it."""
+        """Notes on damage, of the container and of the compression around it."""
         notes = [] if self._reader is None else list(self._reader.notes)
         notes += self._notes
         if self._unpacker is not None:
@@ -98,7 +100,7 @@ class PacketReader:
         return FRESH if reader is None else reader.state()
 
     def steps(self, chunk: bytes) -> Iterator[list[Packet]]:
-        """The packets that a chunk completes; in portions, as gzip may unpack it to many times its size."""
+        """The packets that a chunk completes; in portions, as it may unpack to many times its size."""
         if not chunk:
             return
         self.bytes_fed += len(chunk)
@@ -135,11 +137,18 @@ class PacketReader:
         return packets
 
     def _start(self, head: bytes) -> None:
-        """The first bytes of the file are there: it is gzip or not."""
+        """The first bytes of the file are there: it is compressed or not."""
         self._packing_known = True
         self._head = b""
-        if sniff(head) == "gzip":
-            self._unpacker = Unpacker()
+        compression = compression_of(head)
+        if not compression:
+            return
+        self._unpacker = unpacker(compression)
+        if self._unpacker is None:
+            self._known = True
+            self.container = compression
+            text = f"compressed with {COMPRESSIONS[compression]}, which needs the extra `{EXTRA}`"
+            self._notes.append(Note("unsupported-capture", 0, text))
 
     def _take(self, data: bytes) -> list[Packet]:
         """The packets that unpacked bytes complete; the first of them tell the container."""
@@ -155,7 +164,7 @@ class PacketReader:
         self._head = b""
         self._known = True
         container = sniff(head)
-        self.container = "" if container == "gzip" else container
+        self.container = "" if container in COMPRESSIONS else container
         reader = _reader(container, None, 0)
         self._reader = reader
         if reader is not None:
@@ -193,7 +202,8 @@ def split(chunks: Iterable[bytes], whole: Part, target_bytes: int) -> list[Part]
     """Cut a part of a capture, given in chunks, into parts of about `target_bytes` between records.
 
     Packet numbers continue across parts. Cuts are near the ends of chunks, so chunks should be smaller than
-    the target. A file that cannot be split (gzip, not a capture) stays whole. The parts cover all the bytes.
+    the target. A file that cannot be split (compressed, not a capture) stays whole. The parts cover all the
+    bytes.
     """
     offset, length, state, time_us = whole
     end = offset + length

@@ -11,10 +11,9 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.captures.magic import GZIP
-from wirelens.codecs.codes import Note
+from wirelens.codecs.captures.unpacking import Unpacking
 
 STEP: Final = 1 << 18  # bytes that a portion has at most
-NOTES_KEPT: Final = 100
 HEADER_LIMIT: Final = 1 << 17  # bytes of a member's header that may wait for its end
 UNPROVEN: Final = 1 << 17  # bytes that look like gzip and give nothing, until they are taken for gzip
 
@@ -34,7 +33,7 @@ _LOST: Final = 3  # in damage: what follows is not read
 _PLAIN: Final = 4  # it is not gzip
 
 
-class Unpacker:
+class Unpacker(Unpacking):
     """Chunks of a gzip file in, portions of its content out, each of at most STEP bytes.
 
     Members may follow one another, with zeros between and after them. A member whose checksum does not match
@@ -44,10 +43,7 @@ class Unpacker:
     """
 
     def __init__(self) -> None:
-        self.is_gzip: bool = True
-        self.notes: list[Note] = []
-        self.damages: int = 0
-        self.unpacked: int = 0
+        super().__init__("gzip")
         self._place: i64 = _AT_HEADER
         self._pending: bytes = b""  # of a header or trailer that is not whole
         self._unproven: list[bytes] | None = []  # the bytes so far, as long as they have given nothing
@@ -90,7 +86,7 @@ class Unpacker:
                     self.unpacked += len(content)
                     yield content
                 if self._place == _LOST and not self._give_back():
-                    self._note("bad-value", "the gzip data is damaged here; the rest is lost")
+                    self.note("bad-value", "the gzip data is damaged here; the rest is lost")
             elif self._place == _AT_TRAILER:
                 data = self._trailer(data)
             elif self._place == _PLAIN:
@@ -110,11 +106,11 @@ class Unpacker:
         if self._unproven is not None:
             left = b"".join(self._unproven)
             self._unproven = None
-            self.is_gzip = False
+            self.is_packed = False
             self.unpacked += len(left)
             return left
         if self._place in (_IN_DATA, _AT_TRAILER) or (self._place == _AT_HEADER and self._pending):
-            self._note("truncated", "the gzip data is cut off")
+            self.note("truncated", "the gzip data is cut off")
         return b""
 
     def _give_back(self) -> bool:
@@ -122,13 +118,8 @@ class Unpacker:
         if self._unproven is None:
             return False
         self._place = _PLAIN
-        self.is_gzip = False
+        self.is_packed = False
         return True
-
-    def _note(self, code: str, text: str) -> None:
-        self.damages += 1
-        if len(self.notes) < NOTES_KEPT:
-            self.notes.append(Note(code, self.unpacked, text))
 
     def _header(self, data: bytes) -> bytes:
         """Read a member's header, or wait for the rest of it; what follows it."""
@@ -140,7 +131,7 @@ class Unpacker:
         if size < 0 or (size == 0 and len(data) > HEADER_LIMIT):
             self._place = _LOST
             if not self._give_back():
-                self._note("skipped-bytes", "what follows the gzip data is not gzip")
+                self.note("skipped-bytes", "what follows the gzip data is not gzip")
             return b""
         if size == 0:
             self._pending = data
@@ -162,7 +153,7 @@ class Unpacker:
         if not matches:
             if self._give_back():
                 return b""
-            self._note("bad-checksum", "the gzip checksum does not match the data before it")
+            self.note("bad-checksum", "the gzip checksum does not match the data before it")
         self._unproven = None
         self._members += 1
         self._place = _AT_HEADER

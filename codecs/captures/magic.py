@@ -6,6 +6,7 @@ Imports nothing of the project, so that a command can look at its input before a
 from typing import Final
 
 SNIFF_LENGTH: Final = 40  # bytes that decide which container it is
+PACKED_HEAD: Final = 1 << 20  # bytes; the largest block of bzip2 is 900 kB
 
 READABLE: Final = ("pcap", "pcapng", "snoop")
 
@@ -23,7 +24,23 @@ UNSUPPORTED: Final[dict[str, str]] = {
     "eyesdn": "EyeSDN",
 }
 
+# Compressions, with their names.
+COMPRESSIONS: Final[dict[str, str]] = {
+    "gzip": "gzip",
+    "xz": "xz",
+    "bz2": "bzip2",
+    "zstd": "Zstandard",
+    "lz4": "LZ4",
+}
+
 GZIP: Final = b"\x1f\x8b"
+COMPRESSION_MAGICS: Final[tuple[tuple[bytes, str], ...]] = (
+    (GZIP + b"\x08", "gzip"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\x04\x22\x4d\x18", "lz4"),
+    *[(b"BZh%d" % level + block, "bz2") for level in range(1, 10) for block in (b"1AY&SY", b"\x17rE8P\x90")],
+)
 PCAPNG: Final = b"\n\r\r\n"
 MAGICS: Final[tuple[tuple[bytes, str], ...]] = (
     (b"\xd4\xc3\xb2\xa1", "pcap"),
@@ -59,11 +76,12 @@ STARTS: Final[tuple[bytes, ...]] = tuple({PCAPNG[:2]: "", **{magic[:2]: name for
 def sniff(head: bytes) -> str:
     """Name the container that begins with `head` (its first SNIFF_LENGTH bytes, or all there are).
 
-    READABLE ones can be read, "gzip" has to be unpacked first, the keys of UNSUPPORTED are refused; "" is not
-    a capture.
+    READABLE ones can be read, those of COMPRESSIONS have to be unpacked first, the keys of UNSUPPORTED are
+    refused; "" is not a capture.
     """
-    if head[:2] == GZIP and head[2:3] in (b"", b"\x08"):
-        return "gzip"
+    compression = compression_of(head)
+    if compression:
+        return compression
     if head[:4] == PCAPNG:
         order = head[8:12]
         if order in (b"\x1a\x2b\x3c\x4d", b"\x4d\x3c\x2b\x1a") or len(head) < 12:
@@ -73,3 +91,26 @@ def sniff(head: bytes) -> str:
         if head.startswith(magic):
             return name
     return ""
+
+
+def compression_of(head: bytes) -> str:
+    """The key of COMPRESSIONS of a file that begins with `head`, or "" for a file that is not compressed."""
+    for magic, name in COMPRESSION_MAGICS:
+        if head.startswith(magic):
+            return name
+    return ""
+
+
+def may_be_compressed(head: bytes) -> bool:
+    """Whether `head`, too short to tell, may be the beginning of a compressed file."""
+    return any(len(head) < len(magic) and magic.startswith(head) for magic, _ in COMPRESSION_MAGICS)
+
+
+def head_size(head: bytes, usual: int) -> int:
+    """How many bytes of a file show its first packet: `usual`, or more if `head` begins large blocks."""
+    return PACKED_HEAD if compression_of(head) in ("xz", "bz2", "zstd", "lz4") else usual
+
+
+def unsupported(container: str) -> str:
+    """The name of a container that is refused, or of a compression that cannot be unpacked here, else ""."""
+    return UNSUPPORTED.get(container) or COMPRESSIONS.get(container, "")

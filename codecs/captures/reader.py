@@ -7,7 +7,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs.captures.containers import PacketReader
 from wirelens.codecs.captures.flow import Flow, Piece
-from wirelens.codecs.captures.magic import UNSUPPORTED
+from wirelens.codecs.captures.magic import unsupported
 from wirelens.codecs.captures.packets import Dissector, Segment
 from wirelens.codecs.captures.pcap import Packet, State
 from wirelens.codecs.captures.streams import Assembler
@@ -31,7 +31,7 @@ class Reader:
         self._file_bits: Final[i64] = file_bits
 
     def steps(self, chunk: bytes) -> Iterator[list[Piece]]:
-        """The pieces that a chunk completes; in portions, as gzip may unpack it to many times its size."""
+        """The pieces that a chunk completes; in portions, as it may unpack to many times its size."""
         for packets in self.packet_reader.steps(chunk):
             pieces: list[Piece] = []
             self._add(packets, pieces)
@@ -62,17 +62,17 @@ class Reader:
 
     @property
     def container(self) -> str:
-        """ "pcap", "pcapng", "snoop"; a key of UNSUPPORTED; "" while unknown and for no capture."""
+        """ "pcap", "pcapng", "snoop"; a key of UNSUPPORTED or COMPRESSIONS; "" if unknown or no capture."""
         return self.packet_reader.container
 
     @property
     def unsupported(self) -> str:
-        """The name of a container that is recognised and refused, else ""."""
-        return UNSUPPORTED.get(self.packet_reader.container, "")
+        """The name of a container or compression that is recognised and refused, else ""."""
+        return unsupported(self.packet_reader.container)
 
     @property
     def compressed(self) -> bool:
-        """Whether the input is gzip."""
+        """Whether the input is compressed."""
         return self.packet_reader.compressed
 
     @property
@@ -152,8 +152,8 @@ def packet_notes(damaged: Iterable[tuple[int, int, str]], mask: int = -1) -> lis
 def flows(chunks: Iterable[bytes]) -> list[Flow]:
     """The flows of a small capture with their bytes in memory, in order of appearance.
 
-    Unpacks gzip; never raises; [] for anything but a capture. `flow.directions[d].data` are the bytes
-    present, in order, `.gaps` the (stream offset, bytes) of those missing.
+    Unpacks compressed files; never raises; [] for anything but a capture. `flow.directions[d].data` are the
+    bytes present, in order, `.gaps` the (stream offset, bytes) of those missing.
     """
     reader = Reader()
     by_number: dict[int, Flow] = {}

@@ -1,8 +1,10 @@
 """All sorts of inputs in one run: each byte of each is accounted for, and none stops another."""
 
+import bz2
 import gzip
+import lzma
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import comparing
@@ -14,17 +16,32 @@ from made import capture, frames, messages, rotated
 from wirelens.cli.bulk import files
 
 
-def test_compressed_captures(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
+def test_compressed_captures(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     data = capture(frames(53))
     (tmp_path / "a.pcap").write_bytes(data)
-    (tmp_path / "a.pcap.gz").write_bytes(gzip.compress(data))
+    (tmp_path / "a.pcap.packed").write_bytes(pack(data))
     inprocess.run([tmp_path / "a.pcap"], tmp_path / "plain")
-    inprocess.run([tmp_path / "a.pcap.gz"], tmp_path / "packed")
+    inprocess.run([tmp_path / "a.pcap.packed"], tmp_path / "packed")
     assert contents(tmp_path / "plain") == contents(tmp_path / "packed")
     (row,) = table(tmp_path / "packed", "_ledger")
     assert (row["compressed"], row["read"]) == (True, len(data))
     assert row["size"] < len(data)
     sums_agree(tmp_path / "packed")
+
+
+def test_captures_in_large_blocks_are_joined(tmp_path: Path) -> None:
+    """The first packet of a compressed capture may take much of its file to unpack."""
+    noise = [bytes(200) + os.urandom(1300) for _ in range(700)]
+    stream = frames(57, 8)
+    half = len(stream) // 2
+    for folder, pack in (("plain", bytes), ("packed", bz2.compress)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "b").write_bytes(pack(capture(noise + stream[:half])))
+        (tmp_path / folder / "a").write_bytes(pack(capture(noise + stream[half:], 5000)))
+        inprocess.run([tmp_path / folder], tmp_path / f"{folder}-out")
+    assert (tmp_path / "packed" / "b").stat().st_size > 900_000
+    assert contents(tmp_path / "plain-out") == contents(tmp_path / "packed-out")
 
 
 def test_of_damaged_gzip_all_that_unpacks_is_converted(tmp_path: Path) -> None:

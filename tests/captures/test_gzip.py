@@ -23,12 +23,12 @@ def unpack(data: bytes, size: int = 0) -> tuple[bytes, list[str], bool]:
     parts: list[bytes] = []
     for start in range(0, len(data), size or max(len(data), 1)):
         parts.extend(unpacker.steps(data[start : start + (size or len(data))]))
-    assert all(len(part) <= STEP for part in parts) or not unpacker.is_gzip
+    assert all(len(part) <= STEP for part in parts) or not unpacker.is_packed
     parts.append(unpacker.close())
     content = b"".join(parts)
     assert unpacker.unpacked == len(content)
     assert unpacker.damages == len(unpacker.notes)
-    return content, [note.code for note in unpacker.notes], unpacker.is_gzip
+    return content, [note.code for note in unpacker.notes], unpacker.is_packed
 
 
 def member(content: bytes, flags: int = 0, fields: bytes = b"", level: int = 6) -> bytes:
@@ -79,9 +79,9 @@ def test_cut_anywhere_gives_what_there_is() -> None:
     first = len(gzip.compress(TEXT[:2000]))
     whole = TEXT[:2000] + NOISE
     for end in range(first - 30, len(packed)):
-        content, codes, is_gzip = unpack(packed[:end])
+        content, codes, is_packed = unpack(packed[:end])
         assert whole.startswith(content)
-        assert is_gzip
+        assert is_packed
         assert codes == ([] if end == first else ["truncated"])
         expected = zlib.decompressobj(31).decompress(packed[:end])
         assert len(content) >= len(expected)
@@ -97,7 +97,7 @@ def test_damage_in_the_data_gives_all_that_is_before_it() -> None:
     packed = gzip.compress(TEXT)
     for place in range(40, len(packed) - 8, 97):
         damaged = packed[:place] + b"\xff" * (len(packed) - place)
-        content, codes, is_gzip = unpack(damaged)
+        content, codes, is_packed = unpack(damaged)
         # zlib itself, byte by byte: what it gives before it meets the damage
         oracle = zlib.decompressobj(31)
         expected = b""
@@ -106,9 +106,9 @@ def test_damage_in_the_data_gives_all_that_is_before_it() -> None:
                 expected += oracle.decompress(damaged[at : at + 1])
             except zlib.error:
                 break
-        assert codes in (["bad-value"], ["truncated"]) if is_gzip else not codes
-        assert content.startswith(expected) if is_gzip else content == damaged and not expected
-        assert unpack(damaged, 50) == (content, codes, is_gzip)
+        assert codes in (["bad-value"], ["truncated"]) if is_packed else not codes
+        assert content.startswith(expected) if is_packed else content == damaged and not expected
+        assert unpack(damaged, 50) == (content, codes, is_packed)
 
 
 @pytest.mark.parametrize("size", [0, 1, 4096])
@@ -159,10 +159,10 @@ def test_field_captures(shared: Path) -> None:
     reader.close()
     assert reader.packets > 0
     assert [note.code for note in reader.damage] == ["bad-checksum"]
-    content, codes, is_gzip = unpack((folder / "damaged.bin.gz").read_bytes())
+    content, codes, is_packed = unpack((folder / "damaged.bin.gz").read_bytes())
     assert content
     assert codes
-    assert is_gzip
+    assert is_packed
 
 
 def test_a_damaged_capture_gives_its_packets() -> None:

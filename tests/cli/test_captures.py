@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import importlib
 import json
+import lzma
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +17,8 @@ from commands import process
 from wirelens.codecs import captures
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from commands import Run
 
 
@@ -259,3 +264,40 @@ def test_each_kind_of_unread_packet_is_named(run: Run, tmp_path: Path) -> None:
         f"{path}: not read: 2 packets of the EtherType 0x8903, 1 packet of the IP protocol 108, "
         "1 packet of the GRE type 0x8200, 1 packet encrypted\n"
     ) in result.stderr
+
+
+@pytest.mark.parametrize(("name", "pack"), [("xz", lzma.compress), ("bzip2", bz2.compress)])
+def test_captures_and_payloads_in_other_compressions(
+    run: Run, session: Path, tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
+) -> None:
+    packed = tmp_path / "x.pcap.packed"
+    packed.write_bytes(pack(session.read_bytes()))
+    result = run("decode", "-v", "--format", "summary", str(packed))
+    assert result.exit_code == 0
+    assert f"{packed}: read as {name}-compressed pcap" in result.stderr
+    plain = run("decode", "--format", "summary", str(session))
+    assert result.stdout == plain.stdout
+    assert run("decode", "--format", "summary", stdin=packed.read_bytes()).stdout == plain.stdout
+    assert run("flows", str(packed)).stdout == run("flows", str(session)).stdout
+    heartbeat = bytes.fromhex("dabbe20000000000000000010000000 14e".replace(" ", ""))
+    assert run("decode", stdin=pack(heartbeat)).stdout == run("decode", stdin=heartbeat).stdout
+    cut = run("decode", "--format", "summary", stdin=packed.read_bytes()[:-20])
+    assert cut.exit_code == 1
+    assert f"the {name} data is cut off" in cut.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "magic"), [("Zstandard", b"\x28\xb5\x2f\xfd"), ("LZ4", b"\x04\x22\x4d\x18")]
+)
+def test_a_compression_whose_module_is_missing_is_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch, name: str, magic: bytes
+) -> None:
+    def missing(module: str) -> None:
+        raise ImportError(module)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    for command in ("decode", "flows", "detect"):
+        result = run(command, stdin=magic + bytes(100))
+        assert result.exit_code == 2
+        assert f"Error: -: compressed with {name}; to read it: " in result.stderr
+        assert "[compression]'" in result.stderr

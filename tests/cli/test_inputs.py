@@ -142,7 +142,7 @@ def test_input_that_only_starts_like_gzip_is_raw(data: bytes, tmp_path: Path) ->
     item = Input(str(path))
     item.open()
     assert b"".join(item.chunks) == data
-    assert (item.form, item.gzipped, item.notes) == ("raw", False, [])
+    assert (item.form, item.compression, item.notes) == ("raw", "", [])
 
 
 def test_missing_inputs_are_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
