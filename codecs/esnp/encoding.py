@@ -28,6 +28,7 @@ ADDRESS_PREFIX: Final = "ADDRESS_"
 KIND_PREFIX: Final = "MK_"
 
 _TYPES: Final = {**v.TYPES, v.CLOSE_CHANNEL: "CLOSE_CHANNEL"}
+_KINDS: Final = {**v.KINDS, **v.LATER_KINDS}
 _ADDRESSES: Final = {**v.ADDRESSES, **v.LATER_ADDRESSES}
 
 # Bits of the integers, by the tag of their Var.
@@ -118,7 +119,7 @@ class BodyWriter:
         elif name == "version":
             out.write(_version_bytes(value, path))
         elif name == "kind":
-            out.append(number_of(value, v.KINDS, path, 0, 255, KIND_PREFIX))
+            out.append(number_of(value, _KINDS, path, 0, 255, KIND_PREFIX))
         elif name == "flag":
             self.integer(value, self.flags, wire, path, 32, True, FLAG_PREFIX)
         elif name == "address":

@@ -3,6 +3,7 @@
 from typing import Final
 from zlib import crc32
 
+from wirelens.codecs import tape as t
 from wirelens.codecs.codec import Exchange
 from wirelens.codecs.esnp import vocabulary as v
 from wirelens.codecs.node import Node
@@ -12,6 +13,13 @@ from wirelens.codecs.words import count
 FIRST_ID_TIME: Final = 1_262_304_000_000_000_000  # 2010, in nanoseconds since 1970
 LAST_ID_TIME: Final = 4_102_444_800_000_000_000  # 2100
 SHOWN_NAMES: Final = 6  # names of values in a summary
+INFO_RESPONSE: Final = "5"  # the kind as it is shown
+STATUS: Final = "s"  # the name of a response's status in deployed calls of services
+GOOD: Final = 200  # the status of a call that succeeded
+
+_PATH: Final = (40, 30, 20)  # the address types HOST, SERVICE, OP, in the order of the URL's path
+_QUERY: Final = (10, 50)  # OBJECT, GROUP, in the order of its query
+_RESERVED: Final = "%/?#&=+\x7f"
 
 
 def kind(root: Node) -> str:
@@ -20,7 +28,7 @@ def kind(root: Node) -> str:
     for entry in entries_of(root):
         for name in ("flag", "kind"):
             word = entry.shown_of(name)
-            if word in ("RESP", "RESPONSE"):
+            if word in ("RESP", "RESPONSE") or (name == "kind" and word == INFO_RESPONSE):
                 return "response"
             if word in ("REQUEST", "INFO", "EVENT") and not first:
                 first = word.lower()
@@ -28,9 +36,11 @@ def kind(root: Node) -> str:
 
 
 def summary(root: Node) -> str:
-    """The kind, service.op@host, ids, and the names of values; an error first."""
-    parts = [kind(root).upper()]
+    """The kind, service.op@host, ids, and the names of values; an error or a bad status first."""
+    word = kind(root)
+    parts = [word.upper()]
     error = ""
+    status = ""
     names: list[str] = []
     numbers: list[str] = []
     payload = 0
@@ -43,10 +53,22 @@ def summary(root: Node) -> str:
             name = entry.member("name")
             if name is not None:
                 names.append(name.shown)
+                value = entry.member("value")
+                if (
+                    word == "response"
+                    and name.shown == STATUS
+                    and value is not None
+                    and t.INT8 <= value.kind <= t.INT32
+                ):
+                    status = f"status {value.shown}"
+                    if value.value != GOOD:
+                        status = "ERROR " + status
         elif number == v.PAYLOAD:
             payload += len(entry.content_of("data"))
         elif number in (v.MESSAGE_ID, v.SOURCE_MESSAGE_ID, v.SEQ_NO, v.FLAG):
             numbers.append(_short_entry(entry, number))
+    if status:
+        parts.insert(0 if status.startswith("ERROR") else 1, status)
     if error:
         parts.insert(0, error)
     target = _target(root)
@@ -62,19 +84,40 @@ def summary(root: Node) -> str:
 
 
 def annotate(node: Node) -> str:
-    """The URL form of the addresses, at the first of them; the time that an id was made from."""
+    """What an entry means beyond its values: a range of types, a later name, the URL form, an id's time."""
     parent = node.parent
-    if parent is None or parent.field.name not in ("lines", "frames"):
+    if parent is None:
+        return ""
+    if parent.field.name not in ("lines", "frames"):
+        if node.field.name == "value" and entry_type(parent) == v.XDATA and parent.kind == t.STRUCT:
+            return "read as a Var, which is a guess: the application decides what it is"
         return ""
     number = entry_type(node)
+    if number not in v.TYPES:
+        return _type_range(number)
     if number in (v.MESSAGE_ID, v.SOURCE_MESSAGE_ID):
         return _id_time(node)
+    if number == v.MESSAGE_KIND:
+        return v.LATER_KINDS.get(node.number_of("kind"), "")
+    if number == v.FLAG:
+        return "the application's own" if node.number_of("flag") >= v.FIRST_APPLICATION else ""
     if number not in (v.ADDRESS, v.SOURCE_ADDRESS) or parent.parent is None:
         return ""
+    name = v.LATER_ADDRESSES.get(node.number_of("address"), "")
     for entry in entries_of(parent.parent):
         if entry_type(entry) == number:
-            return url(parent.parent, number) if entry.index == node.index else ""
-    return ""
+            form = url(parent.parent, number) if entry.index == node.index else ""
+            return name + ("; " if name and form else "") + form
+    return name
+
+
+def _type_range(number: int) -> str:
+    """What the texts have the type of an entry for that they do not name."""
+    if number == v.CLOSE_CHANNEL:
+        return "CLOSE_CHANNEL in deployed code of the frame era; reserved by the texts"
+    if number < v.SESSION_INFO:
+        return "reserved by the texts"
+    return "not defined by the texts" if number < v.FIRST_APPLICATION else "the application's own"
 
 
 def exchange(root: Node) -> Exchange:
@@ -124,14 +167,35 @@ def exchange(root: Node) -> Exchange:
 def url(root: Node, address_type: int = v.ADDRESS) -> str:
     """The URL form of a message's addresses: esnp://HOST/SERVICE/OP?o=OBJECT&g=GROUP, `_` for a missing part.
 
+    Every address is in it: another type as `a35=…`, as deployed code writes it, and a second one of a type
+    that has a place in the path as `a40=…`. What would not be read as it is has the escapes of URLs.
     Source: the ESNP line text, MT_ADDRESS. Empty if the message has no addresses of that entry type.
     """
-    parts = _addresses(root, address_type)
-    if not parts:
+    path: dict[int, str] = {}
+    query: list[tuple[int, str]] = []  # the number that sorts it, and its text
+    for number, text in _addresses(root, address_type):
+        if number in _PATH and number not in path and text:
+            path[number] = escaped(text)
+        else:
+            place = _QUERY.index(number) if number in _QUERY else len(_QUERY)
+            letter = v.ADDRESSES[number][0].lower() if number in _QUERY else f"a{number}"
+            query.append((place, f"{letter}={escaped(text)}"))
+    if not path and not query:
         return ""
-    path = f"esnp://{parts.get('HOST') or '_'}/{parts.get('SERVICE') or '_'}/{parts.get('OP') or '_'}"
-    query = [f"{letter}={parts[name]}" for letter, name in (("o", "OBJECT"), ("g", "GROUP")) if name in parts]
-    return path + ("?" + "&".join(query) if query else "")
+    query.sort(key=_place)
+    form = "esnp://" + "/".join([path.get(number, "_") for number in _PATH])
+    return form + ("?" + "&".join([text for _, text in query]) if query else "")
+
+
+def _place(part: tuple[int, str]) -> int:
+    return part[0]
+
+
+def escaped(text: str) -> str:
+    """Text as a part of a URL; what is not ASCII stays readable."""
+    if text == "_":
+        return "%5F"
+    return "".join([f"%{ord(char):02X}" if char in _RESERVED or char < "!" else char for char in text])
 
 
 def entries_of(root: Node) -> list[Node]:
@@ -173,21 +237,24 @@ def _id_time(entry: Node) -> str:
     return "made " + date_text(number // 1_000_000)
 
 
-def _addresses(root: Node, address_type: int) -> dict[str, str]:
-    """The address entries of a type: names (or numbers) of their address types to texts."""
-    parts: dict[str, str] = {}
+def _addresses(root: Node, address_type: int) -> list[tuple[int, str]]:
+    """The address entries of a type, in order: the number of each one's address type, and its text."""
+    found: list[tuple[int, str]] = []
     for entry in entries_of(root):
         if entry_type(entry) == address_type:
             address = entry.member("address")
             value = entry.member("value")
             if address is not None and value is not None:
-                parts.setdefault(address.shown, value.shown)
-    return parts
+                found.append((address.number, value.shown))
+    return found
 
 
 def _target(root: Node) -> str:
     """service.op@host, of the addresses that the message has."""
-    parts = _addresses(root, v.ADDRESS)
+    parts: dict[str, str] = {}
+    for number, text in _addresses(root, v.ADDRESS):
+        name = v.ADDRESSES.get(number) or v.LATER_ADDRESSES.get(number) or str(number)
+        parts.setdefault(name, text)
     service = parts.get("SERVICE", "")
     operation = parts.get("OP", "")
     target = f"{service}.{operation}" if service and operation else service or operation

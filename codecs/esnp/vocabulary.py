@@ -82,8 +82,8 @@ KINDS: Final[dict[int, str]] = {
     2: "RESPONSE",
     3: "INFO",
     4: "EVENT",
-    5: "INFO_RESPONSE",  # in the texts without its number; later code adds INFO and RESPONSE
 }
+LATER_KINDS: Final[dict[int, str]] = {5: "INFO_RESPONSE"}  # of later code; the texts do not give its number
 
 # Var: the kind of the value that follows each tag byte.
 VAR_KINDS: Final[dict[int, int]] = {

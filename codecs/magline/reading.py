@@ -52,20 +52,22 @@ def specified_summary(root: Node) -> str:
     if body is None:
         return kind(root)
     frame = f"{kind(root)} seq {seq}"
+    if any(part.kind == t.FAULT for part in body.children):
+        return f"{frame}: the body is cut, {_size(body, 'data')}"
     if cmd == v.SYN:
         widths = f"random {_size(body, 'random')}, key {_size(body, 'public_key')}"
-        return f"{frame}: the client opens ({widths}); ACK answers, or ERR and FIN"
+        return f"{frame}: the client opens, or resumes after a break ({widths}); ACK answers, or ERR and FIN"
     if cmd == v.ACK:
         return f"{frame}: the server accepts the SYN (sealed session id, {_size(body, 'sealed')})"
     if cmd == v.ERR:
         numbers = f"business {body.number_of('business_cmd')}, error {body.number_of('error')}"
-        return f"{frame}: refused, {numbers}; FIN follows"
+        return f"{frame}: {numbers}; answers REQ with seq {seq}, or refuses SYN, and FIN follows"
     if cmd == v.PIN:
         return f"{frame}: ping {body.number_of('ping')}; PON answers"
     if cmd == v.PON:
         return f"{frame}: pong {body.number_of('ping')}"
     if cmd == v.FIN:
-        return f"{frame}: the connection ends, reason {body.number_of('reason')}"
+        return f"{frame}: the sender ends the connection, reason {body.number_of('reason')}"
     if v.REQ <= cmd <= v.PSH:
         frame += f": business {body.number_of('business_cmd')}, {_size(body, 'data')}"
         if cmd == v.REQ:

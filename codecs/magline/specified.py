@@ -1,6 +1,6 @@
 """The specified 16-byte head: which byte order makes sense of it, and how large its parts are.
 
-- The byte order is the one under which CMD is a command, or else the one under which Head Length is 16.
+- The byte order is the one under which Head Length is 16, or else the one under which CMD is a command.
 - A Head Length of 16 or more is the length of the head with what was added to it; below 16 it is the length
   of the message header alone, which lies inside Message Length if it fits there.
 """
@@ -21,11 +21,10 @@ class SpecifiedHead:
         little = False
         big_cmd = u16_at(data, at + 2, False)
         little_cmd = u16_at(data, at + 2, True)
-        if not 1 <= big_cmd <= v.FIN:
-            little = 1 <= little_cmd <= v.FIN or (
-                u16_at(data, at + 6, True) == v.SPECIFIED_SIZE
-                and u16_at(data, at + 6, False) != v.SPECIFIED_SIZE
-            )
+        if u16_at(data, at + 6, True) == v.SPECIFIED_SIZE:
+            little = True
+        elif u16_at(data, at + 6, False) != v.SPECIFIED_SIZE and not 1 <= big_cmd <= v.FIN:
+            little = 1 <= little_cmd <= v.FIN
         self.little: Final = little
         self.cmd: Final[i64] = little_cmd if little else big_cmd
         self.known: Final = 1 <= self.cmd <= v.FIN

@@ -550,3 +550,75 @@ def test_a_cut_message_shows_maps_under_the_rule_that_fits() -> None:
 def test_empty_bodies_at_the_end_of_the_bytes_are_probed(kind: int) -> None:
     data = bytes.fromhex("1e00000104") + bytes([kind]) + bytes(3)
     assert sum(record.length for record in codecs.decode(data)) == len(data)
+
+
+def notes_for_people(data: str) -> list[str]:
+    """What the entries of a message, without its END, are annotated with."""
+    (record,) = decode(data + "00000000")
+    root = record.root
+    assert root is not None
+    return [record.codec.annotate(line) for line in root["lines"]][:-1]
+
+
+def test_ranges_and_later_names_are_told() -> None:
+    assert notes_for_people("0f000000090000007f00000080000000") == [
+        "reserved by the texts",
+        "CLOSE_CHANNEL in deployed code of the frame era; reserved by the texts",
+        "not defined by the texts",
+        "the application's own",
+    ]
+    assert notes_for_people("1e00000280021e0000010813000001051300000101") == [
+        "the application's own",
+        "",
+        "INFO_RESPONSE",
+        "",
+    ]
+    (record,) = decode("130000010512000008000000000000000100000000")
+    assert record.summary == "RESPONSE re #1"
+
+
+@pytest.mark.parametrize(
+    ("addresses", "expected"),
+    [
+        ([(35, "n 1")], "esnp://_/_/_?a35=n%201"),
+        ([(20, "a/b"), (30, "s"), (40, "h:1")], "esnp://h:1/s/a%2Fb"),
+        ([(10, "o=o b"), (50, "j?&g=g&x")], "esnp://_/_/_?o=o%3Do%20b&g=j%3F%26g%3Dg%26x"),
+        (
+            [(50, "g"), (10, "o"), (40, "_"), (40, "second"), (10, "two")],
+            "esnp://%5F/_/_?o=o&o=two&g=g&a40=second",
+        ),
+        ([(30, "服务"), (20, "100%")], "esnp://_/服务/100%25"),
+        ([(40, "")], "esnp://_/_/_?a40="),
+        ([], ""),
+    ],
+)
+def test_the_url_has_every_address(addresses: list[tuple[int, str]], expected: str) -> None:
+    message: Json = {
+        "lines": [{"type": "ADDRESS", "address": number, "value": text} for number, text in addresses]
+    }
+    (record,) = codecs.decode(codecs.encode(message, "esnp-line"), "esnp-line")
+    assert record.root is not None
+    assert url(record.root) == expected
+
+
+def test_the_value_of_xdata_is_marked_as_a_guess() -> None:
+    (record,) = decode("1c000002020000000000")
+    assert record.root is not None
+    (line, _) = record.root["lines"]
+    assert "guess" in record.codec.annotate(line["value"])
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "summary"),
+    [
+        ("RESP", 200, "RESPONSE status 200 (s)"),
+        ("RESP", 500, "ERROR status 500 RESPONSE (s)"),
+        ("RESP", {"$uint16": 404}, "ERROR status 404 RESPONSE (s)"),
+        ("RESP", "200", "RESPONSE (s)"),
+        ("REQUEST", 500, "REQUEST (s)"),
+    ],
+)
+def test_the_status_of_a_call_of_a_service(flag: str, value: Json, summary: str) -> None:
+    message: Json = {"lines": [{"type": "FLAG", "flag": flag}, {"type": "DATA", "name": "s", "value": value}]}
+    (record,) = codecs.decode(codecs.encode(message, "esnp-line"), "esnp-line")
+    assert record.summary == summary

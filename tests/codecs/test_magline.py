@@ -453,7 +453,8 @@ STORY: list[tuple[str, bytes, str, tuple[str, str]]] = [
     (
         "magline",
         frame(1, bytes(36)),
-        "SYN seq 7: the client opens (random 4 bytes, key 32 bytes); ACK answers, or ERR and FIN",
+        "SYN seq 7: the client opens, or resumes after a break (random 4 bytes, key 32 bytes); "
+        "ACK answers, or ERR and FIN",
         ("request", "connection"),
     ),
     (
@@ -465,10 +466,10 @@ STORY: list[tuple[str, bytes, str, tuple[str, str]]] = [
     (
         "magline",
         frame(3, b"\0\0\0\1\0\0\0\2"),
-        "ERR seq 7: refused, business 1, error 2; FIN follows",
+        "ERR seq 7: business 1, error 2; answers REQ with seq 7, or refuses SYN, and FIN follows",
         ("reply", "connection"),
     ),
-    ("magline", frame(9, b"\0\0\0\3"), "FIN seq 7: the connection ends, reason 3", ("", "")),
+    ("magline", frame(9, b"\0\0\0\3"), "FIN seq 7: the sender ends the connection, reason 3", ("", "")),
     ("magline", frame(4, b"\0\0\0\5"), "PIN seq 7: ping 5; PON answers", ("request", "ping 5")),
     ("magline", frame(5, b"\0\0\0\5"), "PON seq 7: pong 5", ("reply", "ping 5")),
     (
@@ -490,6 +491,9 @@ STORY: list[tuple[str, bytes, str, tuple[str, str]]] = [
         ("", ""),
     ),
     ("magline", frame(77, b"\0"), "77 seq 7: 1 byte", ("", "")),
+    ("magline", frame(3, b"\0\0\0\6"), "ERR seq 7: the body is cut, 4 bytes", ("reply", "connection")),
+    ("magline", frame(6, b""), "REQ seq 7: the body is cut, 0 bytes", ("request", "seq 7")),
+    ("magline", frame(9, b"\0"), "FIN seq 7: the body is cut, 1 byte", ("", "")),
     ("magline-old", old(1, bytes(6)), "SYN seq 1: the client opens; ACK answers", ("request", "connection")),
     ("magline-old", old(2, bytes(4)), "ACK seq 1: the server accepts the SYN", ("reply", "connection")),
     ("magline-old", old(3), "SESSION_REQ seq 1: the client asks for a session", ("request", "session")),
@@ -688,7 +692,8 @@ def test_protobuf_fields_come_back(fields: list[bytes], cmd: int) -> None:
     [
         (
             "magline-connection.xxd",
-            "SYN seq 7: the client opens (random 4 bytes, key 32 bytes); ACK answers, or ERR and FIN",
+            "SYN seq 7: the client opens, or resumes after a break (random 4 bytes, key 32 bytes); "
+            "ACK answers, or ERR and FIN",
         ),
         ("magline-old-session.xxd", "SYN seq 0: the client opens; ACK answers"),
         ("magline-old-knot.xxd", "KNOT_CONN_REQ seq 1: the knot connects with its access key"),
@@ -705,3 +710,13 @@ def test_examples_on_the_command_line(example: str, expected: str) -> None:
     assert (as_json.exit_code, back.exit_code, plain.exit_code) == (0, 0, 0)
     assert back.stdout_bytes == plain.stdout_bytes
     assert len(plain.stdout_bytes) > 50
+
+
+@pytest.mark.parametrize("cmd", [0x0100, 0x0600, 0x0900])
+@pytest.mark.parametrize("order", ["big", "little"])
+def test_the_head_length_decides_the_byte_order(cmd: int, order: str) -> None:
+    written = {"cmd": cmd, "seq": 1, "byte_order": order, "body": {"data": "616263"}}
+    data = codecs.encode(written, "magline")
+    (record,) = codecs.decode(data, "magline")
+    assert codecs.encode(record) == data
+    assert (message(record)["byte_order"], message(record)["cmd"]) == (order, cmd)
