@@ -32,6 +32,7 @@ UNREAD: Final = {
     "encrypted": "encrypted",
     "fragment-incomplete": "in fragments of which some are missing",
     "layers": "with too many headers",
+    "repeated": "already seen on another interface",
     "gre": "of an unknown kind of GRE",
     "nsh": "of an unknown protocol in NSH",
     "pktap": "of an unknown link type in PKTAP",

