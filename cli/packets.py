@@ -34,6 +34,8 @@ UNREAD: Final = {
     "layers": "with too many headers",
     "repeated": "already seen on another interface",
     "gre": "of an unknown kind of GRE",
+    "frame-relay": "of an unknown protocol in Frame Relay",
+    "sctp": "of SCTP",
     "nsh": "of an unknown protocol in NSH",
     "pktap": "of an unknown link type in PKTAP",
 }

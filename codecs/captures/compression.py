@@ -91,11 +91,15 @@ class StreamUnpacker(Unpacking):
                         return
                 self._decompressor = self._new()
                 self._begun = False
+            problem = ""
+            content = b""
             try:
-                content: bytes = self._decompressor.decompress(data, STEP)
-            except Exception as error:
+                content = self._decompressor.decompress(data, STEP)
+            except Exception as error:  # each module has errors of its own
+                problem = str(error) or type(error).__name__
+            if problem:
                 self._lost = True
-                yield from self._damage(error)
+                yield from self._damage(problem)
                 return
             if content or self._decompressor.eof:
                 self._begun = True
@@ -118,7 +122,7 @@ class StreamUnpacker(Unpacking):
             return module.BZ2Decompressor()
         return module.ZstdDecompressor() if self.compression == "zstd" else module.LZ4FrameDecompressor()
 
-    def _damage(self, error: Exception) -> Iterator[bytes]:
+    def _damage(self, problem: str) -> Iterator[bytes]:
         """Note an error; what only begins like this compression is given out as it is."""
         if self._unproven is not None:
             content = b"".join(self._unproven)
@@ -129,4 +133,4 @@ class StreamUnpacker(Unpacking):
         elif self._members and not self._begun:
             self.note("skipped-bytes", f"what follows the {self._title} data is not {self._title}")
         else:
-            self.note("bad-value", f"the {self._title} data is damaged here ({error}); the rest is lost")
+            self.note("bad-value", f"the {self._title} data is damaged here ({problem}); the rest is lost")
