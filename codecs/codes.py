@@ -38,6 +38,7 @@ CODES: Final[dict[str, Code]] = {
     "unknown-protocol": Code("no protocol has enough evidence for these bytes"),
     # mevent and Magline
     "missing-eof": Code("the end marker of mevent is missing; the message ends without it"),
+    "short-request": Code("a request of mevent under 17 bytes, which servers take for invalid"),
     "duplicate-variable": Code("another variable of the same type and name precedes it; the last one counts"),
     "bare-error-code": Code("an mevent server that fails sends an error code in place of vsize"),
     "odd-id": Code("the id of an mevent reply is not one that a request can have"),

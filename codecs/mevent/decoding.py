@@ -1,16 +1,20 @@
 """Bytes to nodes of a tape: prefix, requests and replies, and their variables under either numbering."""
 
+import re
 from typing import Final
 
 from librt.strings import read_i32_be, read_i64_be
 from mypy_extensions import i64
 
+from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.fields import read_rest, read_u16, read_u32
 from wirelens.codecs.mevent import hdf
 from wirelens.codecs.mevent import vocabulary as v
 from wirelens.codecs.tape import Mark, Tape
 from wirelens.codecs.words import count
+
+CONTROLS: Final = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def decode(cursor: Cursor, tape: Tape, final: bool) -> None:
@@ -185,7 +189,7 @@ def _read_request(cursor: Cursor, tape: Tape, bounded: bool, final: bool) -> i64
     tape.leaf(v.PLUGIN_HEAD, start + 8, cursor.pos, content)
     if version != 1:
         tape.note("other-version", start, f"version {version}; the protocol's is 1", cursor.buffer)
-    dialect = _read_variables(cursor, tape, bounded, final, request_id)
+    dialect = _read_variables(cursor, tape, bounded, final, request_id, cursor.pos - start)
     tape.close(node, cursor.pos)
     return dialect
 
@@ -266,7 +270,7 @@ def _read_val(cursor: Cursor, tape: Tape, bounded: bool, final: bool) -> i64:
         raise cursor.short(vsize, "val")
     if not cut:
         cursor.end = cursor.pos + vsize
-    dialect = _read_variables(cursor, tape, not cut, final, -1)
+    dialect = _read_variables(cursor, tape, not cut, final, -1, 0)
     if cut:
         raise DecodeError(
             "truncated",
@@ -297,12 +301,15 @@ def _note_odd_id(cursor: Cursor, tape: Tape, at: i64, reply_id: i64, code: i64) 
     tape.note("odd-id", at, text, cursor.buffer)
 
 
-def _read_variables(cursor: Cursor, tape: Tape, bounded: bool, final: bool, request_id: i64) -> i64:
+def _read_variables(
+    cursor: Cursor, tape: Tape, bounded: bool, final: bool, request_id: i64, head: i64
+) -> i64:
     """Read the variables under the numbering that fits; returns 0 for the text's, 1 for the deployed one.
 
     `request_id`: the id of the request that they belong to, which its reply starts with; -1 in a reply.
+    `head`: bytes of the request before them; 0 in a reply.
     """
-    reader = VariablesReader(cursor, tape, bounded, final)
+    reader = VariablesReader(cursor, tape, bounded, final, head)
     failure: DecodeError | None = None
     try:
         reader.read(False, -1)
@@ -315,10 +322,14 @@ def _read_variables(cursor: Cursor, tape: Tape, bounded: bool, final: bool, requ
     waits = failure.incomplete and not final and not bounded
     if waits and failure.needed - reader.start <= v.MAX_LENGTH:
         raise failure
-    offset = failure.offset
+    odd = reader.odd_values()
+    misread = reader.misread or failure.code == "unknown-type"
     deployed = True
     try:
         reader.read_again(True, -1)
+        if not reader.ended and cursor.pos < cursor.end and reader.odd_values() > odd:
+            deployed = False
+            reader.read_again(False, -1)
     except DecodeError as error:
         if not bounded and 1 <= request_id <= v.DEPLOYED_ARRAY and (final or not error.incomplete):
             # a reply may follow, whose id is as small as a type
@@ -327,7 +338,18 @@ def _read_variables(cursor: Cursor, tape: Tape, bounded: bool, final: bool, requ
                 return 1 if reader.typed else 0
             except DecodeError:
                 pass
-        deployed = error.offset >= offset or (error.incomplete and not final)
+        if not deployed:
+            raise
+        if not error.incomplete or final:
+            # damage in either case: whose values look like values, and whose types like types
+            odd_too = reader.odd_values()
+            misread_too = reader.misread or error.code == "unknown-type"
+            if odd_too != odd:
+                deployed = odd_too < odd
+            elif misread_too != misread:
+                deployed = misread
+            else:
+                deployed = misread and error.offset >= failure.offset
         reader.read_again(deployed, -1)
     return 1 if deployed else 0
 
@@ -390,8 +412,9 @@ class VariablesReader:
     before a next message, and may go on after the cursor's end unless `final`.
     """
 
-    def __init__(self, cursor: Cursor, tape: Tape, bounded: bool, final: bool) -> None:
+    def __init__(self, cursor: Cursor, tape: Tape, bounded: bool, final: bool, head: i64) -> None:
         self.cursor: Final = cursor
+        self.head: Final[i64] = head  # bytes of a request before them; 0 in a reply
         self.tape: Final = tape
         self.bounded: Final = bounded
         self.final: Final = final
@@ -399,6 +422,8 @@ class VariablesReader:
         self.mark: Final[Mark] = tape.mark()
         self.deployed = False
         self.typed = False  # a type number was used whose meaning depends on the numbering
+        self.ended = False  # the end marker was found
+        self.misread = False  # an array's count does not fit, and no variable follows it
         self.boundary: i64 = cursor.pos  # where the last complete variable ended, unless `bounded`
         self.boundary_mark: Mark = self.mark
         self.repeats = 0
@@ -418,6 +443,8 @@ class VariablesReader:
         cursor.pos = self.start
         self.deployed = deployed
         self.typed = False
+        self.ended = False
+        self.misread = False
         self.repeats = 0
         variables = tape.open(v.VARIABLES_HEAD, cursor.pos, 0)
         eof = False
@@ -436,9 +463,29 @@ class VariablesReader:
         at = cursor.pos
         tape.close(variables, at - 4 if eof else at)
         tape.leaf(v.EOF_HEAD, at - 4 if eof else at, at, 1 if eof else 0)
+        size = self.head + at - self.start
+        short = self.head > 0 and size < v.SHORTEST_REQUEST
+        invalid = f"a request of {size} bytes is invalid: it has at least {v.SHORTEST_REQUEST}"
         if not eof:
-            text = "the end marker is missing; old clients leave it out"
-            tape.note("missing-eof", at, text, cursor.buffer)
+            text = "the end marker is missing" + ("; old clients leave it out" if self.head else "")
+            tape.note("missing-eof", at, f"{text}; {invalid}" if short else text, cursor.buffer)
+        elif short:
+            tape.note("short-request", self.start - self.head, invalid, cursor.buffer)
+        self.ended = eof
+
+    def odd_values(self) -> i64:
+        """How many of the names and texts that were read are not likely to be text: those with controls."""
+        tape = self.tape
+        data = self.cursor.data
+        number: i64 = 0
+        at: i64 = self.mark[0]
+        while at < tape.size():
+            if tape.kind(at) == t.TEXT:
+                content = data[tape.number(at) : tape.end(at)]
+                if CONTROLS.search(content.removesuffix(b"\0")) is not None:
+                    number += 1
+            at += 1
+        return number
 
     def read_items(self) -> bool:
         """The variables up to the end, nested ones with an explicit stack; True if an end marker follows."""
@@ -507,6 +554,7 @@ class VariablesReader:
                 self.typed = True
                 elements = self.word("the count of an ARRAY")
                 if self.bounded and elements * v.REQUEST_HEAD > cursor.left():
+                    self.misread = cursor.left() >= 4 and not 1 <= word_at(data, cursor.pos) <= highest
                     text = f"{elements} elements do not fit in the {cursor.left()} bytes left"
                     raise cursor.error("bad-length", start, text)
                 opened.append(variable)

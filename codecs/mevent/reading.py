@@ -50,7 +50,7 @@ def annotate(node: Node) -> str:
         return ""
     number = node.number
     if name == "command":
-        return v.COMMANDS.get(number, "")
+        return command_meaning(number)
     if name == "flags":
         meaning = flags_meaning(number)
         if not number & v.FLAG_SYNC:
@@ -61,6 +61,16 @@ def annotate(node: Node) -> str:
     if name == "eof" and not number:
         return "no end marker"
     return ""
+
+
+def command_meaning(command: int) -> str:
+    """What a command is, also of 2009; above the system's own numbers, that it is the plugin's."""
+    name = v.COMMANDS.get(command, "")
+    if not name and command in v.COMMANDS_2009:
+        name = f"{v.COMMANDS_2009[command]} in 2009; since then the plugin's own"
+    if command > v.MAX_SYSTEM_COMMAND:
+        name = "the plugin's own"
+    return name
 
 
 def exchange(root: Node) -> Exchange:

@@ -14,7 +14,7 @@ from wirelens.cli.main import group
 from wirelens.codecs.codec import Exchange
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.mevent.codec import CODECS
-from wirelens.codecs.mevent.reading import code_meaning, code_name
+from wirelens.codecs.mevent.reading import code_meaning, code_name, command_meaning
 from wirelens.codecs.mevent.vocabulary import LONGEST_HEAD
 from wirelens.codecs.node import Node
 from wirelens.codecs.record import Record
@@ -759,6 +759,57 @@ def test_refused(written: dict[str, Any], path: str, expected: str) -> None:
         codecs.encode(written, "mevent")
     assert caught.value.path == path
     assert expected in caught.value.text
+
+
+def test_requests_under_17_bytes_are_noted() -> None:
+    short = word(1 << 28 | 1, 0) + text(b"") + EOF
+    (record,) = codecs.decode(short, "mevent")
+    assert [(note.code, note.offset) for note in record.notes] == [("short-request", 0)]
+    assert "16 bytes" in record.notes[0].text
+    (record,) = codecs.decode(prefixed(short), "mevent")
+    assert [(note.code, note.offset) for note in record.notes] == [("short-request", 4)]
+    (record,) = codecs.decode(word(1 << 28 | 1, 0) + text(b"abcd"), "mevent")
+    assert [note.code for note in record.notes] == ["missing-eof"]
+    assert "16 bytes" in record.notes[0].text
+    for good in (word(1 << 28 | 1, 0) + text(b"p") + EOF, word(1, 1000)):
+        assert codecs.decode(good, "mevent")[0].notes == []
+
+
+def damage(data: bytes) -> tuple[str, str]:
+    """The kind of the last variable that decoded before the damage, and the error's code."""
+    (record,) = codecs.decode(data, "mevent")
+    assert record.error is not None
+    shown: Any = record.to_json()
+    part = shown["partial"].get("request") or shown["partial"]["reply"]
+    return part["variables"][-1]["type"], record.error.code
+
+
+def test_damage_is_told_in_the_dialect_that_fits() -> None:
+    head = word(1 << 28 | 1, 0) + text(b"p")
+    assert damage(head + word(2) + text(b"a") + word(10) + b"xxxxxxx") == ("STRING", "truncated")
+    element = word(1) + text(b"a") + word(5)
+    assert damage(reply(word(3) + text(b"l") + word(3) + element + EOF)) == ("ARRAY", "bad-length")
+    assert damage(head + word(3) + text(b"root") + word(20) + b"a = 1\nb = 2\n") == ("STRING", "truncated")
+    assert damage(reply(word(3) + text(b"root") + word(90) + b"a = 1\nb = 2\n" + EOF)) == (
+        "STRING",
+        "bad-length",
+    )
+    assert damage(head + word(4) + text(b"l") + word(3) + element) == ("ARRAY", "truncated")
+
+
+@pytest.mark.parametrize(
+    ("command", "meaning"),
+    [
+        (0, "NONE"),
+        (7, "CAS in 2009; since then the plugin's own"),
+        (9, ""),
+        (100, "CACHE_GET"),
+        (1000, "STATS"),
+        (1001, "the plugin's own"),
+    ],
+)
+def test_commands_of_2009_and_of_plugins(command: int, meaning: str) -> None:
+    assert command_meaning(command) == meaning
 
 
 def test_the_other_direction_helps_detection() -> None:
