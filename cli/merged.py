@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -87,6 +88,7 @@ class Merged:
         failed: Callable[[str], None],
     ) -> None:
         self.items: Final = items
+        self.point: Final = point
         self.name: Final = count(len(items), "capture")
         self.file: Final = ""
         self.files: Final = tuple(["" if item.name == STDIN else item.name for item in items])
@@ -133,6 +135,19 @@ class Merged:
     def damage(self) -> list[tuple[str, list[Note]]]:
         """What is wrong with each file and its packets."""
         return [(item.name, self.reader.damage(number)) for number, item in enumerate(self.items)]
+
+    def warnings(self) -> Iterator[str]:
+        """What the user should know of how they fit together."""
+        if self.point != NONE:
+            return
+        for files in self.reader.assembler.contradictions:
+            first, second = [self.items[file].name for file in files]
+            if os.path.dirname(first) != os.path.dirname(second):
+                yield (
+                    f"{first} and {second} have other bytes at the same place of a stream: if they were "
+                    "captured at different points, --point folder keeps their flows apart"
+                )
+                return
 
     def file_of(self, flow: Flow) -> str:
         """The name of the file in which the payload of a flow begins."""

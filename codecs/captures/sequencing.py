@@ -9,22 +9,28 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.captures.flow import NO_NOTES, Piece
+from wirelens.codecs.captures.pcap import FILE_SHIFT
 from wirelens.codecs.captures.sides import NO_DOUBT, NO_HELD, NO_STARTS, Held, Side
 
 STREAM_WAITING: Final = 1 << 22  # bytes of one stream that may wait for missing ones
 ALL_WAITING: Final = 1 << 26  # bytes of all streams that may wait; then the one waiting longest goes on
 WAITING_COST: Final = 200  # what a waiting segment counts besides its bytes
 HISTORY: Final = 1 << 23  # delivered bytes, of all streams, that are kept to compare retransmissions with
+CONTRADICTIONS_KEPT: Final = 1 << 10
 JOIN_SEGMENTS: Final = 8  # segments with new bytes after which a stream begins whose start was missed
 
 
 class Sequencer:
-    """Places bytes in their streams. `delivered`, `retransmitted`, `missing`: bytes of all streams."""
+    """Places bytes in their streams. `delivered`, `retransmitted`, `missing`: bytes of all streams.
+
+    `contradictions`: the numbers of two files, for packets in them whose bytes differ at the same position.
+    """
 
     def __init__(self) -> None:
         self.delivered: int = 0
         self.retransmitted: int = 0
         self.missing: int = 0
+        self.contradictions: dict[tuple[int, int], bool] = {}
         self.waiting_sides: dict[int, Side] = {}
         self._waiting_bytes: i64 = 0
         self.remembered_sides: dict[int, Side] = {}
@@ -136,18 +142,27 @@ class Sequencer:
         side.note("snap-length", side.next, f"the capture cut off {missing} bytes")
         side.hole_end = max(side.hole_end, side.next + missing)
 
-    def _compare(self, side: Side, position: i64, data: bytes, start: i64, stop: i64) -> None:
-        """Compare retransmitted bytes data[start:stop], at `position`, with the last that were given out."""
+    def _compare(self, side: Side, position: i64, data: bytes, stop: i64, packets: tuple[int, ...]) -> None:
+        """Compare retransmitted bytes data[:stop], at `position`, with the last that were given out."""
         first: i64 = max(position, side.last_at)
-        last: i64 = min(position + stop - start, side.last_at + len(side.last))
+        last: i64 = min(position + stop, side.last_at + len(side.last))
         if first >= last:
             return
         old = side.last[first - side.last_at : last - side.last_at]
-        if old != data[start + first - position : start + last - position]:
-            self._conflict(side, first)
+        if old != data[first - position : last - position]:
+            self._conflict(side, first, side.last_packets, packets)
 
-    def _conflict(self, side: Side, position: i64) -> None:
+    def _conflict(self, side: Side, position: i64, packets: tuple[int, ...], later: tuple[int, ...]) -> None:
+        """Note that bytes of `later` packets differ from those of `packets`, at the same position."""
+        self.contradict(packets, later)
         side.note("overlap-conflict", position, "retransmitted bytes differ from the first, which are kept")
+
+    def contradict(self, packets: tuple[int, ...], later: tuple[int, ...]) -> None:
+        """Keep the numbers of the files of two packets that cannot be of one connection."""
+        if packets and later:
+            files = (packets[-1] >> FILE_SHIFT, later[-1] >> FILE_SHIFT)
+            if files[0] != files[1] and len(self.contradictions) < CONTRADICTIONS_KEPT:
+                self.contradictions[files] = True
 
     def _count_again(self, side: Side, size: i64) -> None:
         self.retransmitted += size
@@ -169,8 +184,10 @@ class Sequencer:
         end: i64 = position + size
         if side.started and position < side.next:
             begin = min(side.next - position, size)
+            if side.known and position < side.origin - 1:  # one byte before may be a keep-alive's
+                self.contradict(side.last_packets, packets)
             if size > 1 or end != side.next:
-                self._compare(side, position, data, 0, begin)
+                self._compare(side, position, data, begin, packets)
             self._count_again(side, begin)
             position += begin
             if begin == size and (missing == 0 or end + missing <= side.next):
@@ -187,7 +204,7 @@ class Sequencer:
             known: i64 = min(start + len(before), end) - position
             if known > 0:
                 if before[position - start : position - start + known] != data[begin : begin + known]:
-                    self._conflict(side, position)
+                    self._conflict(side, position, held[at - 1].packets, packets)
                 self._count_again(side, known)
                 begin += known
                 position += known
@@ -211,7 +228,7 @@ class Sequencer:
                 there = held[at].data
                 known = min(len(there), size - begin)
                 if there[:known] != data[begin : begin + known]:
-                    self._conflict(side, position)
+                    self._conflict(side, position, held[at].packets, packets)
                 self._count_again(side, known)
                 begin += known
                 position += known

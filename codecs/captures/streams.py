@@ -22,6 +22,9 @@ JOIN_DISTANCE: Final = 1 << 20  # a SYN belongs to bytes that begin at most this
 GAP_TIME_US: Final = 1_000_000  # how long to wait for missing bytes that the other side acknowledged
 SILENT_TIME_US: Final = 10_000_000  # the same where nothing is heard from the other side
 PROBE_TIME_US: Final = 1_000_000  # keep-alives are at least this far apart
+REUSE_TIME_US: Final = (
+    1_000_000  # an open connection is silent at least this long before its ports are reused
+)
 OUT_OF_STEP: Final = 1 << 28  # bytes that lie this far back belong to another connection
 RESET_DISTANCE: Final = 1 << 20  # a reset counts if its number is at most this far from the expected one
 IN_FLIGHT: Final = 1 << 16  # bytes after a reset by the other side are at most this far ahead of the stream
@@ -30,7 +33,7 @@ OVER_TIME_US: Final = 24 * 3600 * 1_000_000  # a flow silent for longer is over;
 
 
 class _Conversation:
-    __slots__ = ("active", "closed", "first", "flow", "forward", "key", "second")
+    __slots__ = ("active", "closed", "first", "flow", "forward", "key", "packet", "second")
 
     def __init__(self, key: bytes, flow: Flow, forward: i64, first: Side, second: Side) -> None:
         self.key: bytes = key
@@ -40,6 +43,7 @@ class _Conversation:
         self.second: Side = second
         self.closed: bool = False
         self.active: i64 = 0
+        self.packet: i64 = 0  # the number of the last one
 
 
 class Assembler(Sequencer):
@@ -89,11 +93,9 @@ class Assembler(Sequencer):
             conversation = self._open(segment, pieces)
         elif segment.flags & SYN:
             if not self._belongs(conversation, segment):
-                self._retire(conversation, "reuse", pieces)
-                conversation = self._open(segment, pieces)
+                conversation = self._reopen(conversation, segment, pieces)
         elif len(segment.payload) and self._elsewhere(conversation, segment):
-            self._retire(conversation, "reuse", pieces)
-            conversation = self._open(segment, pieces)
+            conversation = self._reopen(conversation, segment, pieces)
         self._segment(conversation, segment, pieces)
 
     def close(self) -> list[Piece]:
@@ -183,6 +185,13 @@ class Assembler(Sequencer):
         self._table[key] = conversation
         return conversation
 
+    def _reopen(self, conversation: _Conversation, segment: Segment, pieces: list[Piece]) -> _Conversation:
+        """End a connection, as its addresses and ports are used again; the new one."""
+        if not conversation.closed and segment.time_us - conversation.flow.last_us < REUSE_TIME_US:
+            self.contradict((int(conversation.packet),), (int(segment.packet),))
+        self._retire(conversation, "reuse", pieces)
+        return self._open(segment, pieces)
+
     def _make_room(self, pieces: list[Piece]) -> None:
         """End the quarter of the open flows that was silent longest."""
         open_ones = [(int(c.active), key) for key, c in self._table.items() if not c.closed]
@@ -249,6 +258,7 @@ class Assembler(Sequencer):
         sequence = segment.sequence
         payload = segment.payload
         conversation.active = self._clock
+        conversation.packet = segment.packet
         if flags & SYN:
             sequence = (sequence + 1) & 0xFFFFFFFF
             asked: i64 = 1 if flags & ACK else 0

@@ -159,7 +159,25 @@ def test_points_have_their_own_flows(run: Run, tmp_path: Path) -> None:
         assert {record["source"]["flow_number"] for record in found} == {1, 2}
         assert sum("latency" in record["source"] for record in found) == 10
         assert "--point" not in result.stderr
+    for command in ("decode", "flows"):
+        assert "--point folder" in run(command, str(tmp_path / "in")).stderr
     assert run("decode", "--point", "(", str(tmp_path / "in")).exit_code == 2
+
+
+def test_bytes_that_differ_between_folders_are_reported(run: Run, tmp_path: Path) -> None:
+    """The same connection, with the same numbers; and one that does not contradict the other."""
+    for host, first in (("left", 1), ("right", 1), ("same", 1)):
+        data = frames(40000, 5, first)
+        if host == "right":
+            data[3] = data[3][:-1] + bytes([data[3][-1] ^ 1])
+        rotated(tmp_path / host, data, 2)
+    both = run("decode", str(tmp_path / "left"), str(tmp_path / "right"))
+    assert "left/02.pcap" in both.stderr
+    assert "right/02.pcap" in both.stderr
+    assert "--point folder" in both.stderr
+    apart = run("decode", "--point", "folder", str(tmp_path / "left"), str(tmp_path / "right"))
+    assert "--point" not in apart.stderr
+    assert "--point" not in run("decode", str(tmp_path / "left"), str(tmp_path / "same")).stderr
 
 
 def test_a_file_that_cannot_be_read_stops_no_other(run: Run, tmp_path: Path) -> None:
