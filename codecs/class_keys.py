@@ -10,7 +10,7 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.json_text import quoted
-from wirelens.codecs.node import Node, utf8, utf16_text
+from wirelens.codecs.node import ONLY_VALUE, Node, utf8, utf16_text
 from wirelens.codecs.scan import SLOTS, slot_of, starts_with
 from wirelens.codecs.tape import Buffer, Tape
 
@@ -80,6 +80,8 @@ def read_keys(tape: Tape, index: i64, buffer: Buffer) -> ClassKeys:
         i = tape.next(i)
     if len(set(texts)) != len(texts):
         plain = False
+    if tape.head(index) & t.VALUED:
+        texts.append(quoted(ONLY_VALUE))
     start = tape.start(index)
     definition = b""
     if simple and tape.end(index) - start <= _LONGEST_DEFINITION:

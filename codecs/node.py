@@ -94,6 +94,8 @@ TAGS: Final[dict[int, str]] = {
     t.UINT64: "$uint64",
 }
 
+ONLY_VALUE: Final = "$value"  # in place of a field's name, where objects of a class have one value
+
 KIND_NAMES: Final[dict[int, str]] = {
     t.STRUCT: "struct",
     t.ARRAY: "array",
@@ -498,13 +500,15 @@ class Node:
         return self.names_of_class(self.number & t.LOW_HALF)
 
     def names_of_class(self, index: int) -> list[str]:
-        """The texts below the CLASS node at `index`; malformed ones with U+FFFD."""
+        """The texts below the CLASS node at `index`; malformed ones with U+FFFD. VALUED adds ONLY_VALUE."""
         names: list[str] = []
         for part in Node(self.tape, index, self.buffer).parts():
             kind = part.kind
             if kind in (t.TEXT, t.STRING, t.STRING16):
                 text = part.text
                 names.append(part.content.decode("utf-8", "replace") if text is None else text)
+        if self.tape.head(index) & t.VALUED:
+            names.append(ONLY_VALUE)
         return names
 
 

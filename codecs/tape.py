@@ -86,6 +86,7 @@ HIDDEN: Final = 1 << 8  # on the wire and in hex views, not in the notation
 REFERRED: Final = 1 << 9  # a back reference points to this list, map or object
 EMBEDDED: Final = 1 << 10  # content lies in another buffer, `Tape.buffers[number]`
 SIMPLE: Final = 1 << 11  # text in printable ASCII with nothing that JSON escapes
+VALUED: Final = 1 << 12  # of a CLASS: each of its objects has one value, without a name, in place of fields
 
 KIND_MASK: Final = 0xFF
 FORM_SHIFT: Final = 16

@@ -23,6 +23,7 @@ from wirelens.codecs.hessian.tables import (
 )
 from wirelens.codecs.hessian.well_known_classes import (
     harmless,
+    is_valued,
     known_definition,
     learn_definition,
     names_number,
@@ -357,6 +358,9 @@ class Heads(Parts):
             flags |= ODD
             form = forms.int_form_number(data, at)
         tape.leaf(t.LENGTH | HIDDEN | form << FORM_SHIFT, at, cursor.pos, fields)
+        valued = False
+        if fields == 0 and action == d.CLASS_FINAL and name >= 0:
+            valued = is_valued(data, name, tape.end(node + 1))
         left = fields
         pos = cursor.pos
         end = cursor.end
@@ -381,12 +385,17 @@ class Heads(Parts):
         if name < 0 or not harmless(data, name, name_end):
             if name < 0 or fields != 1 or not names_number(data, name, name_end):
                 tape.unchecked_names = True
+        elif valued:
+            pass  # not kept, for its nodes do not show the value that its objects have
         elif flags == 0 and plain and before == 0 and action != d.CLASS_2006 and tape.head(node + 1) & SIMPLE:
             learn_definition(tape, node, data)
         same = tables.find_class(tape, data, node, name, pos, flags & ODD != 0) >= 0
         if same or self.wide_seen or self.overlong_seen:
             flags |= SAME
         self.wide_seen = self.wide_seen or wide_before
+        if valued:
+            tape.set_flags(node, t.VALUED)
+            fields = 1
         tables.add_class(node, fields, name, pos, flags)
 
     def _known_class(self, start: i64, before: i64) -> bool:

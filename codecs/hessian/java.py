@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.hessian.java_time import TIMES, date_of, iso
+from wirelens.codecs.hessian.java_time import TIMES, VALUES, date_of, iso
 from wirelens.codecs.hessian.members import (
     MAX_FIELDS,
     MAX_ITEMS,
@@ -28,7 +28,7 @@ from wirelens.codecs.hessian.members import (
     whole_of,
 )
 from wirelens.codecs.hessian.throwable import frame_text, heading, is_exception
-from wirelens.codecs.node import Node
+from wirelens.codecs.node import ONLY_VALUE, Node
 
 MAX_SHOWN: Final = 200  # characters of one annotation
 
@@ -57,6 +57,8 @@ def _meaning(members: Members) -> str:
     name = members.type
     if not name:
         return _generic(members)
+    if ONLY_VALUE in members.values and name in VALUES:
+        return VALUES[name](members)
     reader = _READERS.get(name)
     if reader is None and name.endswith("Handle") and ".hessian.io." in name:
         reader = _HANDLES.get(name[name.rfind(".") + 1 : -6])

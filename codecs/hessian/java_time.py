@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.hessian.members import Members, text_of
-from wirelens.codecs.node import Node
+from wirelens.codecs.hessian.members import Members, text_of, whole_of
+from wirelens.codecs.node import ONLY_VALUE, Node
 from wirelens.codecs.numbers import date_text
 
 Reader: TypeAlias = Callable[[Members], str]
@@ -65,6 +65,9 @@ def _inner(members: Members, *names: str) -> str:
         text = text_of(node)
         if text is not None:
             return text
+        number = whole_of(node)
+        if number is not None and name in ("date", "time"):
+            return _day_text(number) if name == "date" else _nano_text(number)
     return ""
 
 
@@ -79,6 +82,12 @@ def _zone_offset(members: Members) -> str:
         seconds = members.whole("totalSeconds")
     if seconds is None or abs(seconds) > 18 * 3600:
         return members.text("id") or ""
+    return _offset_text(seconds)
+
+
+def _offset_text(seconds: int) -> str:
+    if abs(seconds) > 18 * 3600:
+        return ""
     if seconds == 0:
         return "Z"
     minutes, rest = divmod(abs(seconds), 60)
@@ -103,6 +112,9 @@ def _offset_time(members: Members) -> str:
 def _zoned_date_time(members: Members) -> str:
     date_time, offset = _inner(members, "dateTime"), _inner(members, "offset")
     zone = _inner(members, "zoneId", "zone")
+    if not date_time and not offset and zone:
+        date_time = _local_date_time(members)
+        return date_time and f"{date_time}[{zone}]"
     if not date_time or not offset:
         return ""
     return date_time + offset + (f"[{zone}]" if zone and zone != offset else "")
@@ -162,6 +174,53 @@ def _month_day(members: Members) -> str:
     return f"--{month:02d}-{day:02d}"
 
 
+# --- io.github.wuwen5.hessian: one value, or numbers of days and nanoseconds as fields --------------------
+
+
+def _day_text(day: int | None) -> str:
+    """The date of a day since 1970; empty outside the years 1 to 9999."""
+    if day is None or abs(day) > 10**7:
+        return ""
+    try:
+        return (_EPOCH + timedelta(days=day)).date().isoformat()
+    except OverflowError:
+        return ""
+
+
+def _nano_text(nanos: int | None) -> str:
+    """The time of a nanosecond of the day."""
+    if nanos is None or not 0 <= nanos < 86400 * 10**9:
+        return ""
+    seconds, fraction = divmod(nanos, 10**9)
+    return _clock(seconds // 3600, seconds // 60 % 60, seconds % 60, fraction)
+
+
+def _value_date(members: Members) -> str:
+    return _day_text(members.whole(ONLY_VALUE))
+
+
+def _value_time(members: Members) -> str:
+    return _nano_text(members.whole(ONLY_VALUE))
+
+
+def _value_year(members: Members) -> str:
+    year = members.whole(ONLY_VALUE)
+    return "" if year is None else str(year)
+
+
+def _value_zone(members: Members) -> str:
+    return members.text(ONLY_VALUE) or ""
+
+
+def _value_offset(members: Members) -> str:
+    seconds = members.whole(ONLY_VALUE)
+    return _value_zone(members) if seconds is None else _offset_text(seconds)
+
+
+def _value_calendar(members: Members) -> str:
+    return date_of(members.get(ONLY_VALUE))
+
+
 def date_of(node: Node | None) -> str:
     """The ISO text of a date value in UTC; empty outside the years 1 to 9999."""
     if node is None or node.kind != t.DATE:
@@ -193,6 +252,18 @@ TIMES: Final[dict[str, Reader]] = {
     "ZoneId": _zone,
     "ZoneRegion": _zone,
     "ZoneOffset": _zone_offset,
+}
+
+# Of objects that have one value, by the class.
+VALUES: Final[dict[str, Reader]] = {
+    "java.time.LocalDate": _value_date,
+    "java.time.LocalTime": _value_time,
+    "java.time.Year": _value_year,
+    "java.time.ZoneId": _value_zone,
+    "java.time.ZoneRegion": _value_zone,
+    "java.time.ZoneOffset": _value_offset,
+    "java.util.Calendar": _value_calendar,
+    "java.util.GregorianCalendar": _value_calendar,
 }
 
 # The parts of other times, each read one level deep.

@@ -3,7 +3,7 @@
 from typing import Final
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.node import Node
+from wirelens.codecs.node import ONLY_VALUE, Node
 
 # Limits, so that values reached repeatedly through references cost little each time.
 MAX_FIELDS: Final = 64  # members of one object
@@ -104,6 +104,8 @@ def field_names(node: Node) -> list[str]:
             names.append(text_of(part) or "")
             if len(names) > MAX_FIELDS:
                 break
+    if node.tape.head(node.number & t.LOW_HALF) & t.VALUED:
+        names.append(ONLY_VALUE)
     return names[1:]
 
 

@@ -24,8 +24,9 @@ from wirelens.codecs.hessian.json_path import (
     TAGGED_KEYS,
     Frame,
 )
+from wirelens.codecs.hessian.well_known_classes import VALUED
 from wirelens.codecs.json_input import NOT_FINITE, did_you_mean, hex_bytes, none_of
-from wirelens.codecs.node import Json
+from wirelens.codecs.node import ONLY_VALUE, Json
 
 # Kinds of tagged values.
 _NULL: Final = 0
@@ -434,7 +435,7 @@ class Encoder(Classes):
         """Write the head of an object, after its class definition if that is new; its fields follow."""
         name = item["$class"]
         keys = list(item.keys())
-        if not isinstance(name, str) or self.dialect == d.V1:
+        if not isinstance(name, str) or self.dialect == d.V1 or (len(keys) == 1 and name in VALUED):
             self._unusual_object(item)
             return
         known = find_known(self.dialect, name)
@@ -472,6 +473,14 @@ class Encoder(Classes):
             if "$fields" in item:
                 names, items = self._field_pairs(item["$fields"], texts)
                 naming = FIELD_PAIRS
+        valued = self.dialect == d.FINAL and name in VALUED and not names
+        if ONLY_VALUE in item:
+            if not valued:
+                raise self.error(f"only objects of {', '.join(VALUED)} have one, in hessian2", ".$value")
+            items = [item[ONLY_VALUE]]
+            texts = [ONLY_VALUE]
+        elif valued:
+            raise self.error(f'{name} without fields needs its value, "{ONLY_VALUE}"')
         if self.dialect == d.V1:
             self._object_as_map(name, names, items)
             return
@@ -509,7 +518,7 @@ class Encoder(Classes):
     def _object_forms(self, item: dict[str, Json]) -> dict[str, Json]:
         """Keep an object's label; its `$wire`."""
         for key in item:
-            if key.startswith("$") and key not in ("$class", "$id", "$wire", "$fields"):
+            if key.startswith("$") and key not in ("$class", "$id", "$wire", "$fields", ONLY_VALUE):
                 raise self.error(f"{key} cannot accompany $class; such fields go in $fields")
         self._label(item)
         wire = item.get("$wire")

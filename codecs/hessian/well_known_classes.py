@@ -18,6 +18,19 @@ from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.scan import SLOTS, plain_end, slot_of, starts_with
 from wirelens.codecs.tape import Tape
 
+# Classes that io.github.wuwen5.hessian writes without fields, and each object as the one value that follows.
+VALUED: Final = (
+    "java.time.LocalDate",
+    "java.time.LocalTime",
+    "java.time.Year",
+    "java.time.ZoneId",
+    "java.time.ZoneOffset",
+    "java.time.ZoneRegion",
+    "java.util.Calendar",
+    "java.util.GregorianCalendar",
+)
+_VALUED: Final = tuple([name.encode() for name in VALUED])
+
 _LONGEST_NAME: Final = 1 << 10  # bytes of a name that is kept
 _LONGEST: Final = 1 << 13  # bytes of a definition that is kept
 _NUMBERS: Final = b"java.math.Big"  # BigDecimal and BigInteger
@@ -48,6 +61,11 @@ def harmless(data: bytes, at: i64, end: i64) -> bool:
 def names_number(data: bytes, at: i64, end: i64) -> bool:
     """True where the name in data[at:end] is BigDecimal or BigInteger, whose numbers some writers lose."""
     return end - at == _NUMBER_SIZE and starts_with(data, at, _NUMBERS)
+
+
+def is_valued(data: bytes, at: i64, end: i64) -> bool:
+    """True where the name in data[at:end] is of a class in `VALUED`."""
+    return data[at:end] in _VALUED
 
 
 def learn_harmless(name: bytes) -> None:

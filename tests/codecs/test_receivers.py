@@ -351,3 +351,81 @@ def test_vectors_of_hessian_1_need_no_forms(shared: Path) -> None:
                     codecs.registry.get(name).unusual_forms(data) for name in (detection.protocol, "hessian1")
                 ]
                 assert forms[0] <= forms[1]
+
+
+# --- classes without fields, whose objects are one value ------------------------------------------------
+
+
+def annotations(record: Record) -> dict[str, str]:
+    """What the nodes below a message's values mean, by their paths."""
+    assert record.root is not None
+    assert record.codec is not None
+    found: dict[str, str] = {}
+    work = list(record.root["values"])
+    while work:
+        node = work.pop()
+        found[node.path] = record.codec.annotate(node)
+        work.extend(node)
+    return found
+
+
+def test_an_order_of_wuwen5() -> None:
+    data = field("wuwen-order.bin")
+    assert codecs.detect(data).protocol == "hessian2"
+    record = checks.one(data, "hessian2")
+    order = {
+        "$class": "com.example.Order",
+        "day": {"$class": "java.time.LocalDate", "$value": {"$long": 18319}},
+        "name": "Bob",
+        "qty": 5,
+    }
+    assert values(record) == [order]
+    assert annotations(record)["values[0].day"] == "2020-02-27"
+    assert codecs.encode({"values": [order]}, "hessian2") == data
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "meaning"),
+    [
+        ("java.time.LocalDate", {"$long": -1}, "1969-12-31"),
+        ("java.time.LocalTime", {"$long": 3_723_000_000_004}, "01:02:03.000000004"),
+        ("java.time.Year", 2021, "2021"),
+        ("java.time.ZoneId", "Asia/Shanghai", "Asia/Shanghai"),
+        ("java.time.ZoneOffset", 28800, "+08:00"),
+        ("java.util.Calendar", {"$date": "1998-05-08T09:51:31.000Z"}, "1998-05-08T09:51:31.000Z"),
+        ("java.util.GregorianCalendar", {"$date": "1998-05-08T09:51:00.000Z"}, "1998-05-08T09:51:00.000Z"),
+        ("java.time.LocalDate", {"$long": 1 << 60}, ""),
+        ("java.time.LocalDate", None, ""),
+    ],
+)
+def test_one_value_in_place_of_fields(name: str, value: Any, meaning: str) -> None:
+    item = {"$class": name, "$value": value}
+    data = codecs.encode(
+        {"values": [[item, item, {"$class": name, "$id": 3, "$value": value}, {"$ref": 3}]]}, "hessian2"
+    )
+    assert data[1 + len(name) + 3 :].startswith(b"\x60")
+    record = checks.one(data, "hessian2")
+    assert values(record)[0] == [item, item, {"$class": name, "$id": 3, "$value": value}, {"$ref": 3}]
+    assert annotations(record)["values[0][0]"] == meaning
+
+
+def test_objects_that_lack_their_value_are_refused() -> None:
+    with pytest.raises(codecs.EncodeError, match="needs its value"):
+        codecs.encode({"values": [{"$class": "java.time.Year"}]}, "hessian2")
+    with pytest.raises(codecs.EncodeError, match="only objects of"):
+        codecs.encode({"values": [{"$class": "a.B", "$value": 1}]}, "hessian2")
+    with pytest.raises(codecs.EncodeError, match="only objects of"):
+        codecs.encode({"values": [{"$class": "java.time.Year", "$value": 1}]}, "hessian2-draft")
+    fields = {"$class": "java.time.Year", "year": 2021}
+    assert values(checks.one(codecs.encode({"values": [fields]}, "hessian2"), "hessian2")) == [fields]
+
+
+def test_times_of_wuwen5_with_fields() -> None:
+    item = {
+        "$class": "java.time.ZonedDateTime",
+        "date": {"$long": 18319},
+        "time": {"$long": 0},
+        "zone": "Asia/Tokyo",
+    }
+    record = checks.one(codecs.encode({"values": [item]}, "hessian2"), "hessian2")
+    assert annotations(record)["values[0]"] == "2020-02-27T00:00[Asia/Tokyo]"
