@@ -99,6 +99,12 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
         "sofa-bolt, RPC protocol v1 and v2",
         (12200,),
     ),
+    Protocol(
+        "framed-hessian",
+        "wirelens.codecs.framed.codec",
+        "Hessian after its length in four bytes (XXL-RPC, servers made with Netty)",
+        "no text; Netty's LengthFieldBasedFrameDecoder",
+    ),
     Protocol("http", "wirelens.codecs.http.codec", "HTTP/1.1 that carries Hessian", "RFC 9112"),
 )
 

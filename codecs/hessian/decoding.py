@@ -100,7 +100,7 @@ class Messages(Packets):
         cursor = self.cursor
         tape = self.tape
         start = cursor.pos
-        root = tape.open(root_head, start, number)
+        root = self.open_root(root_head, start, number)
         items = tape.open(m.VALUES, start, 0)
         self.values.read(TO_END)
         tape.close(items, cursor.pos)
@@ -163,7 +163,7 @@ class Messages(Packets):
         tape = self.tape
         start = cursor.pos
         byte = cursor.peek()
-        root = tape.open(root_head, start, number)
+        root = self.open_root(root_head, start, number)
         if byte == 0x48:
             tape.set_form(root, m.NO_VERSION)
         else:
@@ -185,7 +185,7 @@ class Messages(Packets):
         """Read a reply of 1.0 or the draft."""
         cursor = self.cursor
         tape = self.tape
-        root = tape.open(root_head, cursor.pos, number)
+        root = self.open_root(root_head, cursor.pos, number)
         byte = cursor.u8("a reply")
         if byte != 0x72:
             tape.set_form(root, m.STARTS[int(byte)])
@@ -262,7 +262,7 @@ class Messages(Packets):
         """Read a message: p, a version, values, z."""
         cursor = self.cursor
         tape = self.tape
-        root = tape.open(root_head, cursor.pos, number)
+        root = self.open_root(root_head, cursor.pos, number)
         byte = cursor.u8("a message")
         if byte != 0x70:
             tape.set_form(root, m.STARTS[int(byte)])
@@ -313,7 +313,7 @@ class Messages(Packets):
                 raise cursor.short(4, "a call, a reply or a fault")
             if data[start + 3] not in b"CRF":
                 return False
-            root = self.tape.open(root_head, start, number)
+            root = self.open_root(root_head, start, number)
             cursor.pos += 1
             self._version("message")
             if data[start + 3] == 0x43:
@@ -328,7 +328,7 @@ class Messages(Packets):
         if byte == 0x43:
             if self._defines_class():
                 return False
-            root = self.tape.open(root_head, start, number)
+            root = self.open_root(root_head, start, number)
             self.tape.set_form(root, m.NO_VERSION)
             self._call_final()
             self.tape.close(root, cursor.pos)
@@ -441,7 +441,7 @@ class Messages(Packets):
         cursor = self.cursor
         tape = self.tape
         final = self.dialect == d.FINAL
-        root = tape.open(root_head, cursor.pos, number)
+        root = self.open_root(root_head, cursor.pos, number)
         cursor.pos += 1
         if not final:
             self._version("envelope")

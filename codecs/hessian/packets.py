@@ -36,6 +36,10 @@ class Packets:
         self.tables.units = units
         self.values = Values(self.cursor, self.tape, self.tables)
 
+    def open_root(self, head: i64, start: i64, number: i64) -> i64:
+        """Open the root of the message that starts at `start`; returns its index."""
+        return self.tape.open(head, start, number)
+
     def try_packets(self) -> bool:
         """Try the framings of final that start like values; True if one of them holds to the end.
 
@@ -125,7 +129,7 @@ class Packets:
                 error = caught
         if error is None and continues:
             error = cursor.short(1, "the rest of a packet")
-        root = tape.open(root_head, start, number)
+        root = self.open_root(root_head, start, number)
         if self.dialect == d.FINAL and framing != "4.0.66":
             tape.set_form(root, m.FRAMINGS[framing])
         packets = tape.open(m.PACKETS, start, 0)

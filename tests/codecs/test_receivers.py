@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import checks
 import pytest
 
-from tests import checks
 from wirelens import codecs
 from wirelens.codecs.node import root_of
 from wirelens.codecs.record import Record
