@@ -148,7 +148,8 @@ class RecordReader:
 
     def whole_second(self, number: i64, fraction: i64, second: i64, offset: i64) -> i64:
         """Note a fraction of a second that is too large; a whole second, which takes its place."""
-        text = f"packet {number}: its time has {fraction} parts of {second} of a second; taken as one second"
+        unit = "ns" if second == BILLION else "µs"
+        text = f"packet {number}: invalid time: {fraction} {unit} after the second; taken as one second"
         self.note("bad-value", offset, text)
         return second
 

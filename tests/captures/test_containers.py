@@ -470,7 +470,11 @@ def test_a_wrong_fraction_of_a_second(
     assert [(note.code, note.offset) for note in reader.notes] == [
         ("bad-value", 24 + index * step) for index in wrong
     ]
-    assert f"{fraction} parts of {second}" in reader.notes[0].text
+    unit = "ns" if second == 1_000_000_000 else "µs"
+    number = wrong[0] + 1
+    assert reader.notes[0].text == (
+        f"packet {number}: invalid time: {fraction} {unit} after the second; taken as one second"
+    )
 
 
 def test_a_header_with_a_wrong_fraction_and_a_far_time_is_invalid() -> None:
