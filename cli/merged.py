@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
 from typing import TYPE_CHECKING
 
 from wirelens.cli.input import STDIN, InputError
 from wirelens.cli.packets import progress_bar
+from wirelens.cli.points import NONE, contradiction, point_key
 from wirelens.codecs.captures import CHUNK
 from wirelens.codecs.captures.merge import MergedReader, start_of
 from wirelens.codecs.captures.pcap import FILE_SHIFT
@@ -25,10 +24,6 @@ HEAD: Final = 1 << 16  # bytes in which the first packet of a capture is looked 
 OPEN_FILES: Final = 64  # at most; files of the same time are opened again in turn
 ALL_CHUNKS: Final = 1 << 25  # bytes of all chunks that are read at a time, as far as LEAST_CHUNK allows
 LEAST_CHUNK: Final = 1 << 12  # bytes
-POINT_BYTES: Final = 8  # of what stands for a point in the keys of flows
-
-NONE: Final = "none"
-FOLDER: Final = "folder"
 
 
 def capture_start(path: str) -> int | None:
@@ -44,26 +39,6 @@ def capture_start(path: str) -> int | None:
         return None
     container, start_us = start_of(head, len(head) < size)
     return start_us if container in READABLE else None
-
-
-def point_of(path: str, option: str) -> str:
-    """The name of the point where a capture was made, as --point finds it in the path; "" for none."""
-    if option == NONE:
-        return ""
-    if option == FOLDER:
-        return path.rpartition("/")[0]
-    found = re.search(option, path)
-    if found is None:
-        return ""
-    return next((group for group in found.groups() if group), "") if found.groups() else found.group()
-
-
-def point_key(path: str, option: str) -> bytes:
-    """What stands for the point in the keys of its flows; b"" for none."""
-    from hashlib import blake2b
-
-    point = point_of(path, option).encode("utf-8", "surrogateescape")
-    return blake2b(point, digest_size=POINT_BYTES).digest() if point else b""
 
 
 class Merged:
@@ -136,18 +111,13 @@ class Merged:
         """What is wrong with each file and its packets."""
         return [(item.name, self.reader.damage(number)) for number, item in enumerate(self.items)]
 
-    def warnings(self) -> Iterator[str]:
-        """What the user should know of how they fit together."""
+    @property
+    def warning(self) -> str:
+        """That they do not fit together, or ""."""
         if self.point != NONE:
-            return
-        for files in self.reader.assembler.contradictions:
-            first, second = [self.items[file].name for file in files]
-            if os.path.dirname(first) != os.path.dirname(second):
-                yield (
-                    f"{first} and {second} have other bytes at the same place of a stream: if they were "
-                    "captured at different points, --point folder keeps their flows apart"
-                )
-                return
+            return ""
+        files = self.reader.assembler.contradictions
+        return contradiction((self.items[first].name, self.items[second].name) for first, second in files)
 
     def file_of(self, flow: Flow) -> str:
         """The name of the file in which the payload of a flow begins."""

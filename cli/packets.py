@@ -15,7 +15,7 @@ from wirelens.codecs.conversations import Conversations, known
 from wirelens.codecs.words import clean, count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import Final
 
     from wirelens.cli.merged import Merged
@@ -59,6 +59,7 @@ class Single:
         self.reader = Reader()
         self.file = "" if item.name == STDIN else item.name
         self.files = ()
+        self.warning = ""
 
     def pieces(self) -> Iterator[list[Piece]]:
         """The pieces of all streams, to the end."""
@@ -75,10 +76,6 @@ class Single:
     def damage(self) -> list[tuple[str, list[Note]]]:
         """What is wrong with each file and its packets."""
         return [(self.name, self.reader.damage)]
-
-    def warnings(self) -> Iterable[str]:
-        """What the user should know of how several files fit together."""
-        return ()
 
     def file_of(self, flow: Flow) -> str:
         """The name of the file in which the payload of a flow begins."""
@@ -165,8 +162,8 @@ class Capture:
                 click.echo(f"{file}: at byte {note.offset}: {clean(note.text)} ({note.code})", err=True)
             if len(damage) > NOTES_SHOWN:
                 click.echo(f"{file}: {count(len(damage) - NOTES_SHOWN, 'more note')} like these", err=True)
-        for warning in self.source.warnings():
-            click.echo(warning, err=True)
+        if self.source.warning:
+            click.echo(self.source.warning, err=True)
         for direction, note in self.conversations.unattached_notes[:NOTES_SHOWN]:
             click.echo(f"{name}: {direction}: {clean(note.text)} ({note.code})", err=True)
         if foreign:

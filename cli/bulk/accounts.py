@@ -79,6 +79,7 @@ class BucketAccount:
 
     seconds: of the processor. counts: for each file the counts that `rows` defines. protocols: messages and
     bytes. slowest: latency (µs), protocol and summary. fragments: IP fragments kept for the next run.
+    contradictions: the numbers of two files with different bytes at the same place of a stream.
     """
 
     bucket: int
@@ -92,6 +93,7 @@ class BucketAccount:
     errors: dict[str, int]
     slowest: list[tuple[int, str, str]]
     fragments: list[Any]
+    contradictions: list[tuple[int, int]] = field(default_factory=list)
 
 
 def load_range_account(plain: dict[str, Any]) -> RangeAccount:

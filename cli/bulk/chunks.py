@@ -9,6 +9,7 @@ import struct
 import zlib
 from typing import NamedTuple
 
+from wirelens.cli.points import point_key
 from wirelens.codecs.captures import Segment
 
 # Kinds of rows, in the order in which one task gets them.
@@ -38,9 +39,12 @@ class Row(NamedTuple):
     data: bytes
 
 
-def row_key(key: bytes, file: int, separate: bool) -> bytes:
-    """The key of a row: a flow's, with `separate` followed by the file's number."""
-    return key + _FILE.pack(file) if separate else key
+def key_suffix(file: int, name: str, separate: bool, point: str) -> bytes:
+    """What follows a flow's key in the keys of a file's rows, so that rows with the same one are one network.
+
+    The file's number with `separate`, else what stands for the point where it was captured, if any.
+    """
+    return _FILE.pack(file) if separate else point_key(name, point)
 
 
 def flow_key(key: bytes) -> bytes:

@@ -50,6 +50,14 @@ INTERRUPTED: Final = 130
     help="Decode each file by itself: for captures that are not parts of one.",
 )
 @click.option(
+    "--point",
+    type=options.POINT,
+    default="none",
+    metavar="folder|none|REGEX",
+    help="Where a capture was made: its folder, or what matches in its path; each point has its own flows, "
+    "even with the same addresses. Default: none, all are one point.",
+)
+@click.option(
     "--mode",
     type=click.Choice(["errorifexists", "overwrite", "append"]),
     default="errorifexists",
@@ -111,6 +119,7 @@ def command(
     resume: bool,
     final: bool,
     separate: bool,
+    point: str,
     document: str,
     quarantine: str,
     max_errors: int,
@@ -159,6 +168,7 @@ def command(
             separate,
             quarantine,
             document,
+            point,
         )
         job = Job(job_options)
         if dry_run:

@@ -31,6 +31,7 @@ from wirelens.cli.bulk.chunks import (
     SegmentRun,
     bucket_of,
     flow_key,
+    key_suffix,
 )
 from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.local_packets import PacketFiles
@@ -51,10 +52,12 @@ from wirelens.cli.bulk.rows import (
     clean,
 )
 from wirelens.cli.bulk.table import PartWriter, PendingWriter, RecordWriter
+from wirelens.cli.points import NONE
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import Assembler, FragmentRow, Piece, Reader, Segment, unbundle
 from wirelens.codecs.captures.merge import in_order
 from wirelens.codecs.captures.pcap import FILE_SHIFT
+from wirelens.codecs.captures.sequencing import CONTRADICTIONS_KEPT
 from wirelens.codecs.captures.streams import OVER_TIME_US
 from wirelens.codecs.conversations import Conversations
 from wirelens.codecs.decoder import Decoder
@@ -86,6 +89,7 @@ class Config(NamedTuple):
     separate: bool  # whether streams end with their file
     horizon: int  # µs: a flow that ended before it is complete
     names: tuple[tuple[int, str], ...]  # the input files' numbers and names
+    point: str = NONE  # how the names tell where a capture was made, see cli/points.py
 
 
 class Tables:
@@ -140,7 +144,11 @@ def decode_rows(
     gc.set_threshold(GC_OBJECTS)
     schema = pa.schema([("result", pa.binary())])
     names = dict(config.names)
-    late, left = read_fragments(config.fragments, config.final, config.separate)
+
+    def suffix_of(file: int) -> bytes:
+        return key_suffix(file, names.get(file, ""), config.separate, config.point)
+
+    late, left = read_fragments(config.fragments, config.final, suffix_of)
     for number, rows in groupby(_rows(batches), key=lambda row: row.bucket):
         bucket = Bucket(config, number, names)
         bucket.decode(rows, [item for item in late if bucket_of(item[1], config.buckets) == number])
@@ -169,6 +177,7 @@ class Bucket:
         self._tables = Tables(config, number, names)
         self._packets = PacketFiles(config.packet_folder)
         self._maker = RowMaker(config.quarantine, self._counters, self._tables.columns)
+        self._contradictions: set[tuple[int, int]] = set()  # numbers of two files
 
     def decode(self, rows: Iterable[Row], late: list[LateSegment]) -> None:
         """Decode the bucket's rows; `late` are the segments made of left-over fragments."""
@@ -207,6 +216,8 @@ class Bucket:
             endpoints.load(state)
         for segments in in_order(runs):
             endpoints.add(segments)
+        if len(self._contradictions) < CONTRADICTIONS_KEPT:
+            self._contradictions |= endpoints.contradictions
         if not self._config.final and endpoints.may_continue(self._config.horizon):
             self._tables.keep(key, endpoints.save())
         else:
@@ -240,6 +251,7 @@ class Bucket:
             errors=counters.errors,
             slowest=sorted(counters.slowest, reverse=True),
             fragments=fragments,
+            contradictions=sorted(self._contradictions),
         )
 
 
@@ -288,6 +300,11 @@ class Endpoints:
                 self._payload = payload
         if pieces:
             self._maker.add_pieces(pieces, self._conversations, self._unplaced)
+
+    @property
+    def contradictions(self) -> set[tuple[int, int]]:
+        """The numbers of two files with different bytes at the same place of a stream, for all such files."""
+        return set(self._assembler.contradictions)
 
     def close(self) -> None:
         """End all flows."""

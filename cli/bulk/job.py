@@ -35,6 +35,7 @@ from wirelens.cli.bulk.report import Report
 from wirelens.cli.bulk.settling import Plan, Settlement, settle
 from wirelens.cli.bulk.table import PartWriter, RecordWriter
 from wirelens.cli.bulk.variants import check_target, write_variants
+from wirelens.cli.points import NONE, contradiction
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import FRESH
 from wirelens.codecs.captures.pcap import FILE_SHIFT
@@ -63,6 +64,7 @@ class JobOptions:
     separate: bool = False  # streams end with their file
     quarantine: str = "head"
     document: str = "json"
+    point: str = NONE  # how names tell where a capture was made
 
 
 class Job:
@@ -213,6 +215,7 @@ class Job:
             self.options.separate,
             max((item.first_us for item in self.inputs if item.first_us < NO_TIME - 1), default=0),
             tuple(self._names()),
+            self.options.point,
         )
         results = convert(below(place, "plan.json"), config)
         accounts = [load_bucket_account(plain_json.loads(result)) for result in results]
@@ -227,6 +230,13 @@ class Job:
             self.skipped,
         )
         settlement = settle(plan, accounts)
+        if self.options.point == NONE:
+            files = dict(config.names)
+            settlement.report.contradiction = contradiction(
+                (files[first], files[second])
+                for account in accounts
+                for first, second in account.contradictions
+            )
         moves = self._moves(settlement)
         rows = [settlement.ledger[number] for number in sorted(settlement.ledger)]
         self.run.commit(rows, finish(moves), self._removes())
@@ -324,7 +334,7 @@ def _packets(spark: SparkSession, plan: str, config: Config) -> DataFrame:
     spark.dataSource.register(WirelensDataSource)
     reader = spark.read.format("wirelens").option("plan", plan).option("fragments", config.fragments)
     reader = reader.option("buckets", str(config.buckets)).option("final", str(int(config.final)))
-    reader = reader.option("separate", str(int(config.separate)))
+    reader = reader.option("separate", str(int(config.separate))).option("point", config.point)
     rows = reader.option("packets", config.packet_folder).load()
     if hasattr(rows, "repartitionById"):
         rows = rows.repartitionById(config.buckets, "bucket")

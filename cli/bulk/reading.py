@@ -1,6 +1,6 @@
 """A reading task: ranges of files in, rows of chunks.SCHEMA out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from wirelens.cli.bulk import plain_json
 from wirelens.cli.bulk.accounts import Problem, RangeAccount
@@ -14,11 +14,12 @@ from wirelens.cli.bulk.chunks import (
     TASK_BYTES,
     Row,
     bucket_of,
-    row_key,
+    key_suffix,
 )
 from wirelens.cli.bulk.files import Folder, Readers, below
 from wirelens.cli.bulk.local_packets import PacketWriter
 from wirelens.cli.bulk.plan import Range
+from wirelens.cli.points import NONE
 from wirelens.codecs.captures import Bundler, Dissector, FragmentRow, Packet, Segment, range_reader
 from wirelens.codecs.captures.bundles import Bundle
 from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
@@ -41,19 +42,20 @@ def read_ranges(
     final: bool,
     separate: bool,
     packet_folder: str = "",
+    point: str = NONE,
 ) -> Iterator[list[Row]]:
     """The rows of each range, in batches. IP fragments left over at its end go to the folder `fragments`.
 
     Packets go to files in the folder `packet_folder`, if given (see local_packets.py). Unless `final`, a
     packet that is cut off at the end of a file is left to the next run. With `separate` no stream continues
-    in another file.
+    in another file; else `point` tells from the names of files which belong together (see cli/points.py).
 
     The same ranges give the same rows: when a worker is lost, Spark reads some ranges again, and fails if
     the rows differ from those that other tasks have used.
     """
     rows: list[Row] = []
     size = 0
-    for row in _rows(ranges, buckets, fragments, final, separate, packet_folder):
+    for row in _rows(ranges, buckets, fragments, final, separate, packet_folder, point):
         rows.append(row)
         size += len(row.data)
         if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
@@ -64,7 +66,13 @@ def read_ranges(
 
 
 def _rows(
-    ranges: Sequence[Range], buckets: int, fragments: str, final: bool, separate: bool, packet_folder: str
+    ranges: Sequence[Range],
+    buckets: int,
+    fragments: str,
+    final: bool,
+    separate: bool,
+    packet_folder: str,
+    point: str,
 ) -> Iterator[Row]:
     readers = Readers()
     for item in ranges:
@@ -75,7 +83,8 @@ def _rows(
             key = item.name.encode()
             yield Row(bucket_of(key, buckets), FILE, key, 0, item.file << FILE_SHIFT, plain_json.dumps(item))
         else:
-            yield from _read_capture(readers, item, buckets, fragments, final, separate, packet_folder)
+            suffix = key_suffix(item.file, item.name, separate, point)
+            yield from _read_capture(readers, item, buckets, fragments, final, suffix, packet_folder)
 
 
 def _read_capture(
@@ -84,7 +93,7 @@ def _read_capture(
     buckets: int,
     fragments: str,
     final: bool,
-    separate: bool,
+    suffix: bytes,
     packet_folder: str,
 ) -> Iterator[Row]:
     """The rows of a capture's range, and one with its account."""
@@ -97,7 +106,7 @@ def _read_capture(
         key, time, packet, data = bundle
         if writer is not None:
             data = writer.put(data)
-        key = row_key(key, source.file, separate)
+        key += suffix
         return Row(bucket_of(key, buckets), CHUNK, key, time, packet, data)
 
     def batches() -> Iterator[list[Packet]]:
@@ -153,19 +162,23 @@ LateSegment = tuple[int, bytes, Segment]
 """A segment made of left-over fragments, its running time and the key of its row before it."""
 
 
-def read_fragments(folder: str, final: bool, separate: bool) -> tuple[list[LateSegment], list[FragmentRow]]:
+def read_fragments(
+    folder: str, final: bool, suffix_of: Callable[[int], bytes]
+) -> tuple[list[LateSegment], list[FragmentRow]]:
     """The segments of the fragments that all ranges left over, in order.
+
+    `suffix_of` gives the suffix of keys for a file's number.
 
     Unless `final`, the fragments of datagrams that are still not complete are the second result.
     """
     fragments = Folder(folder)
-    dissectors: dict[int, Dissector] = {}
+    dissectors: dict[bytes, Dissector] = {}
     late: list[LateSegment] = []
     time = 0
 
     def take(segments: Iterable[Segment], running_time: int) -> None:
         for segment in segments:
-            key = row_key(segment.key, segment.packet >> FILE_SHIFT, separate)
+            key = segment.key + suffix_of(segment.packet >> FILE_SHIFT)
             late.append((running_time, key, segment))
 
     rows: list[FragmentRow] = []
@@ -177,7 +190,7 @@ def read_fragments(folder: str, final: bool, separate: bool) -> tuple[list[LateS
     rows.sort(key=lambda row: row[4:6])  # by time and packet, as captures of the same time are merged
     for row in rows:
         time_us, number = row[4:6]
-        dissector = dissectors.setdefault(number >> FILE_SHIFT if separate else 0, Dissector())
+        dissector = dissectors.setdefault(suffix_of(number >> FILE_SHIFT), Dissector())
         segments: list[Segment] = []
         dissector.add_fragment(row, segments)
         take(segments, time_us)

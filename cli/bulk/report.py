@@ -35,6 +35,7 @@ class Report:
     messages: int = 0
     errors: int = 0
     repeated: int = 0  # captures whose bytes are all in others too
+    contradiction: str = ""  # which files do not fit together
     seconds: float = 0.0
     decoding_seconds: float = 0.0  # processor time of the decoding tasks
     protocols: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -63,6 +64,8 @@ def _lines(report: Report, target: str) -> Iterator[str]:
     if report.repeated:
         captures = "capture has only bytes" if report.repeated == 1 else "captures have only bytes"
         yield f"{report.repeated:,} {captures} that others have too (--separate decodes each file by itself)"
+    if report.contradiction:
+        yield report.contradiction
     if report.protocols:
         yield ""
         protocols = sorted(report.protocols.items(), key=lambda item: (-item[1][0], item[0]))
@@ -120,6 +123,7 @@ def as_json(report: Report, target: str) -> dict[str, Any]:
         "target": shown(target),
         **{name: getattr(report, name) for name in names},
         "repeated_files": report.repeated,
+        "contradiction": report.contradiction or None,
         "seconds": round(report.seconds, 3),
         "messages_per_second": round(report.messages / seconds, 1),
         "bytes_per_second": round(report.read / seconds, 1),

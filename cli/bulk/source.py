@@ -70,6 +70,7 @@ class PacketSource(DataSourceReader):
         self.final = options["final"] == "1"
         self.separate = options["separate"] == "1"
         self.packet_folder = options["packets"]
+        self.point = options["point"]
 
     def partitions(self) -> list[InputPartition]:
         """One for each task."""
@@ -82,7 +83,7 @@ class PacketSource(DataSourceReader):
         if partition.first:
             yield row_batch(bucket_rows(self.buckets))
         ranges = [load_range(plain) for plain in partition.ranges]
-        where = (self.fragments, self.final, self.separate, self.packet_folder)
+        where = (self.fragments, self.final, self.separate, self.packet_folder, self.point)
         for rows in read_ranges(ranges, self.buckets, *where):
             yield row_batch(rows)
 

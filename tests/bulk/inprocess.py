@@ -29,7 +29,7 @@ def convert(plan: str, config: Config) -> list[bytes]:
     rows: list[Row] = bucket_rows(config.buckets)
     for task in plain_json.loads(Folder(plan).read()):
         ranges = [load_range(plain) for plain in task]
-        where = config.fragments, config.final, config.separate, config.packet_folder
+        where = config.fragments, config.final, config.separate, config.packet_folder, config.point
         for batch_rows in read_ranges(ranges, config.buckets, *where):
             rows += batch_rows
     rows.sort(key=lambda row: (row.bucket, row.kind, row.key, row.time, row.packet))

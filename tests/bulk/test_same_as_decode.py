@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import inprocess
 import pytest
@@ -12,7 +13,7 @@ from made import capture, frames, rotated
 PARTS = 6  # of the files of ../shared, so that a failure names few of them
 
 
-def differences(sources: list[Path], out: Path, *options: str, **settings: bool) -> list[str]:
+def differences(sources: list[Path], out: Path, *options: str, **settings: Any) -> list[str]:
     """What differs between the two: a line for each result that only one of them has."""
     inprocess.run(sources, out, **settings)
     sums_agree(out)
@@ -73,3 +74,22 @@ def test_captures_of_the_same_time(tmp_path: Path, seed: int) -> None:
     (tmp_path / "in" / "text.txt").write_text("da bb e2 00 00 00 00 00 00 00 00 07 00 00 00 01 4e")
     (tmp_path / "in" / "other.pcap").write_bytes(capture(frames(300 + seed, 6), 7)[:-5])
     assert differences([tmp_path / "in"], tmp_path / "out") == []
+
+
+@pytest.mark.once
+def test_captures_of_several_points(tmp_path: Path) -> None:
+    """Two hosts with the same addresses at the same time, their captures rotated."""
+    for number, host in enumerate(("left", "right")):
+        rotated(frames(400 + number), 3, tmp_path / host)
+    sources = [tmp_path / "left", tmp_path / "right"]
+    for option in ("folder", "left|right"):
+        out = tmp_path / f"out-{option[:4]}"
+        assert differences(sources, out, "--point", option, point=option) == []
+    alone = []
+    for source in sources:
+        inprocess.run([source], tmp_path / f"alone-{source.name}")
+        alone += inprocess.contents(tmp_path / f"alone-{source.name}")
+    assert inprocess.contents(tmp_path / "out-fold") == sorted(alone)
+    mixed = inprocess.run(sources, tmp_path / "mixed")
+    assert "--point folder" in mixed.contradiction
+    assert not inprocess.run(sources, tmp_path / "apart", point="folder").contradiction
