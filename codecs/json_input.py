@@ -141,6 +141,17 @@ def flags_of(value: Json, names: dict[int, str], where: Path | str, high: int, *
     return flags
 
 
+def one_of(value: Json, words: Iterable[str], where: Path | str) -> str:
+    """One of a few words, in any case of its letters."""
+    known = list(words)
+    text = value if isinstance(value, str) else ""
+    for word in known:
+        if word.casefold() == text.casefold():
+            return word
+    listed = ", ".join([f'"{word}"' for word in known[:-1]])
+    raise wrong(where, f'expected {listed} or "{known[-1]}"{did_you_mean(text, known)}')
+
+
 def hex_bytes(value: Json, where: Path | str) -> bytes:
     """Bytes written as hex digits."""
     if not isinstance(value, str):

@@ -11,6 +11,7 @@ from wirelens.codecs.hessian import java, throwable
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.members import Members
 from wirelens.codecs.hessian.reading import cut, value_words
+from wirelens.codecs.json_input import one_of
 from wirelens.codecs.json_text import JsonTextError, dumps, loads
 from wirelens.codecs.node import Json, Node, field
 from wirelens.codecs.tape import Fault, Tape
@@ -32,10 +33,8 @@ def dialect_named(value: Json, usual: int, path: str) -> int:
     """The dialect that the member "hessian" names; `usual` if there is no such member."""
     if value is None:
         return usual
-    for dialect, name in DIALECTS.items():
-        if name == value:
-            return dialect
-    raise EncodeError(path, "expected one of " + ", ".join(DIALECTS.values()))
+    named = one_of(value, DIALECTS.values(), path)
+    return next(dialect for dialect, name in DIALECTS.items() if name == named)
 
 
 # --- the trial of dialects ------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.json_input import Path, array_of, hex_bytes, number_of, object_of, only
+from wirelens.codecs.json_input import Path, array_of, hex_bytes, number_of, object_of, one_of, only
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.tape import Buffer, Tape
 
@@ -188,9 +188,7 @@ def _encode_fields(items: Json, place: Path, out: BytesWriter) -> None:
             if name not in members:
                 raise here.error(f'a field needs the member "{name}"')
         number = number_of(members["field"], {}, Path(here, ".field"), 1, HIGHEST_FIELD)
-        name_of_type = members["type"]
-        if not isinstance(name_of_type, str) or name_of_type not in _WIRE_NUMBERS:
-            raise Path(here, ".type").error("expected one of " + ", ".join(_WIRE_NUMBERS))
+        name_of_type = one_of(members["type"], _WIRE_NUMBERS, Path(here, ".type"))
         wire = object_of(members.get("$wire", {}), Path(here, ".$wire"), '"value" with the hex of the field')
         value = Path(here, ".value")
         wire_type = _WIRE_NUMBERS[name_of_type]

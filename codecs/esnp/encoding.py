@@ -13,6 +13,7 @@ from wirelens.codecs.json_input import (
     none_of,
     number_of,
     object_of,
+    one_of,
     only,
     text_bytes,
     wrong,
@@ -46,9 +47,7 @@ def encode(message: Json, out: BytesWriter, lines: bool) -> None:
             only(message, (member, "counts"), "")
         raise EncodeError("", f'expected an object with the array "{member}"')
     only(message, (member, "counts"), "")
-    counts = message.get("counts", "zigzag")
-    if counts not in ("zigzag", "unsigned"):
-        raise EncodeError("counts", 'expected "unsigned", or nothing for zigzag')
+    counts = one_of(message.get("counts", "zigzag"), ("zigzag", "unsigned"), "counts")
     entries = message[member]
     assert isinstance(entries, list)
     flags = v.LINE_FLAGS if lines else v.FRAME_FLAGS

@@ -11,7 +11,7 @@ from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import deflation
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.value_encoding import Encoder
-from wirelens.codecs.json_input import array_of, hex_bytes, object_of, only
+from wirelens.codecs.json_input import array_of, did_you_mean, hex_bytes, object_of, only
 from wirelens.codecs.node import Json
 from wirelens.codecs.words import count
 
@@ -29,7 +29,8 @@ def encode_message(message: Json, dialect: int, out: BytesWriter, path: str = ""
         return
     names = [name for name in MEMBERS if name in members]
     if len(names) != 1:
-        raise EncodeError(path, "expected one of the members " + ", ".join(MEMBERS))
+        near = "" if names else "".join([did_you_mean(given, MEMBERS) for given in list(members)[:1]])
+        raise EncodeError(path, f"expected one of the members {', '.join(MEMBERS)}{near}")
     name = names[0]
     only(members, (name, "$wire") if name in ("values", "packets") else (name, "version", "$wire"), path)
     wire = object_of(members.get("$wire", {}), prefix + "$wire", "forms by name")

@@ -69,7 +69,7 @@ class Scalars(Place):
                 return number
         elif bits == 64 and -1 << 63 <= value < 1 << 63:
             return value
-        raise self.error(f"{value} does not fit in {bits} bits", step)
+        raise self.error(f"{value} is not in {-1 << (bits - 1)} … {(1 << (bits - 1)) - 1}", step)
 
     def write_u16(self, number: i64) -> None:
         """Write the low 16 bits of a number."""

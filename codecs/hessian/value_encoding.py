@@ -70,6 +70,8 @@ TAGS: Final[dict[str, _Tag]] = {
     "$map": _Tag(_MAP, "$type", "$id"),
 }
 
+OBJECT_KEYS: Final = ("$class", "$id", "$wire", "$fields", ONLY_VALUE)  # of an object, besides its fields
+
 _NO_NAMES: Final[list[str]] = []  # of fields
 
 
@@ -518,8 +520,12 @@ class Encoder(Classes):
     def _object_forms(self, item: dict[str, Json]) -> dict[str, Json]:
         """Keep an object's label; its `$wire`."""
         for key in item:
-            if key.startswith("$") and key not in ("$class", "$id", "$wire", "$fields", ONLY_VALUE):
-                raise self.error(f"{key} cannot accompany $class; such fields go in $fields")
+            if key.startswith("$") and key not in OBJECT_KEYS:
+                near = did_you_mean(key, OBJECT_KEYS)
+                others = ", ".join(OBJECT_KEYS[1:])
+                raise self.error(
+                    f"{key} cannot accompany $class (fields go in $fields); there are {others}{near}"
+                )
         self._label(item)
         wire = item.get("$wire")
         if wire is None:

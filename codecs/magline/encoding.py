@@ -5,7 +5,7 @@ from typing import Final
 from librt.strings import BytesWriter
 
 from wirelens.codecs.errors import EncodeError
-from wirelens.codecs.json_input import hex_bytes, number_of, object_of, only
+from wirelens.codecs.json_input import hex_bytes, number_of, object_of, one_of, only
 from wirelens.codecs.magline import vocabulary as v
 from wirelens.codecs.magline.fields import write_number
 from wirelens.codecs.node import Json
@@ -35,9 +35,7 @@ def encode_specified(message: Json, out: BytesWriter) -> None:
     if "cmd" not in frame:
         raise EncodeError("", 'a frame needs the member "cmd"')
     cmd = number_of(frame["cmd"], v.COMMANDS, "cmd", 0, 0xFFFF)
-    order = frame.get("byte_order", "big")
-    if order not in ("big", "little"):
-        raise EncodeError("byte_order", 'expected "big" or "little"')
+    order = one_of(frame.get("byte_order", "big"), ("big", "little"), "byte_order")
     little = order == "little"
     head = hex_bytes(frame.get("head", ""), "head")
     body = _specified_body(cmd, object_of(frame.get("body", {}), "body", "the body's members"), little)

@@ -14,6 +14,7 @@ from wirelens.codecs.json_input import (
     number_named,
     number_of,
     object_of,
+    one_of,
     only,
     text_bytes,
 )
@@ -37,9 +38,7 @@ def encode(message: Json, out: BytesWriter) -> None:
     if ("request" in members) == ("reply" in members):
         both = ", not both" if "reply" in members else ""
         raise EncodeError("", f'a message has one of "request" and "reply"{both}')
-    dialect = members.get("dialect", "specified")
-    if dialect not in ("specified", "deployed"):
-        raise EncodeError("dialect", 'expected "specified" or "deployed"')
+    dialect = one_of(members.get("dialect", "specified"), ("specified", "deployed"), "dialect")
     prefix = members.get("prefix", False)
     if not isinstance(prefix, bool):
         raise EncodeError("prefix", "expected true or false")
