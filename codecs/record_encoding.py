@@ -1,11 +1,16 @@
 """A record of the notation's JSON to the bytes that it stands for."""
 
+from typing import Final
+
 from librt.strings import BytesWriter
 
 from wirelens.codecs import registry
 from wirelens.codecs.errors import EncodeError
+from wirelens.codecs.json_input import did_you_mean
 from wirelens.codecs.node import Json
 from wirelens.codecs.registry import UNKNOWN
+
+_MEMBERS: Final = ("protocol", "offset", "length", "source", "message", "notes", "error", "bytes", "partial")
 
 
 def encode_record(record: dict[str, Json], out: BytesWriter, path: str) -> None:
@@ -23,7 +28,9 @@ def encode_record(record: dict[str, Json], out: BytesWriter, path: str) -> None:
         return
     raw = record.get("bytes")
     if not isinstance(raw, str):
-        raise EncodeError(path, 'a record without "message" needs "bytes", as hex')
+        others = [key for key in record if key not in _MEMBERS]
+        near = did_you_mean(others[0], _MEMBERS) if others else ""
+        raise EncodeError(path, f'a record without "message" needs "bytes", as hex{near}')
     try:
         out.write(bytes.fromhex(raw))
     except ValueError:

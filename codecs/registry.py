@@ -121,7 +121,10 @@ def entry(name: str) -> Protocol:
     """The entry of a protocol's id. Raises UnknownProtocolError."""
     protocol = _ENTRIES.get(name)
     if protocol is None:
-        raise UnknownProtocolError(f"no protocol {name!r}; there are {', '.join(_ENTRIES)}")
+        from wirelens.codecs.json_input import did_you_mean
+
+        near = did_you_mean(name, _ENTRIES)
+        raise UnknownProtocolError(f"no protocol {name!r}; there are {', '.join(_ENTRIES)}{near}")
     return protocol
 
 

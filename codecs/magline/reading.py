@@ -103,7 +103,7 @@ def specified_exchange(root: Node) -> Exchange:
         return Exchange("reply", "connection", first_key=f"seq {root.number_of('seq')}")
     if cmd == v.REQ or cmd == v.REP:
         return Exchange("request" if cmd == v.REQ else "reply", f"seq {root.number_of('seq')}")
-    if (cmd == v.PIN or cmd == v.PON) and body is not None:
+    if (cmd == v.PIN or cmd == v.PON) and body is not None and body.member("ping") is not None:
         return Exchange("request" if cmd == v.PIN else "reply", f"ping {body.number_of('ping')}")
     return Exchange("")
 

@@ -494,6 +494,7 @@ STORY: list[tuple[str, bytes, str, tuple[str, str]]] = [
     ("magline", frame(3, b"\0\0\0\6"), "ERR seq 7: the body is cut, 4 bytes", ("reply", "connection")),
     ("magline", frame(6, b""), "REQ seq 7: the body is cut, 0 bytes", ("request", "seq 7")),
     ("magline", frame(9, b"\0"), "FIN seq 7: the body is cut, 1 byte", ("", "")),
+    ("magline", frame(4, b""), "PIN seq 7: the body is cut, 0 bytes", ("", "")),
     ("magline-old", old(1, bytes(6)), "SYN seq 1: the client opens; ACK answers", ("request", "connection")),
     ("magline-old", old(2, bytes(4)), "ACK seq 1: the server accepts the SYN", ("reply", "connection")),
     ("magline-old", old(3), "SESSION_REQ seq 1: the client asks for a session", ("request", "session")),

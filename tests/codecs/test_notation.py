@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
 
+from wirelens import codecs
 from wirelens.codecs import tape as t
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_text import JsonTextError, dumps, loads, place_of
@@ -379,3 +380,12 @@ def test_a_map_has_keys_where_they_differ(keys: list[str]) -> None:
 )
 def test_place_of_a_path(text: str, path: str, place: tuple[int, int]) -> None:
     assert place_of(text, path) == place
+
+
+def test_a_misspelt_protocol_or_member_of_a_record_is_answered_with_the_nearest() -> None:
+    with pytest.raises(codecs.UnknownProtocolError) as unknown:
+        codecs.encode({"lines": []}, "esnpline")
+    assert 'did you mean "esnp-line"?' in str(unknown.value)
+    with pytest.raises(EncodeError) as misspelt:
+        codecs.encode({"protocol": "esnp-line", "mesage": {"lines": []}})
+    assert 'did you mean "message"?' in misspelt.value.text
