@@ -64,6 +64,7 @@ class Input:
         self.data = data  # the file's bytes, where something else than `open` reads them
         self.form = ""
         self.capture = False
+        self.remark = ""  # which lines of a text were taken, or why a text that is mostly hex is raw
         self.step = CHUNK  # bytes to read at a time from now on
         self.unpacker: Unpacking | None = None
         self.live = False  # a pipe or a terminal, which another program may fill slowly
@@ -170,7 +171,7 @@ class Input:
             from wirelens.codecs.captures.pasting import PastedError, pasted
 
             try:
-                found = self._hex_if_ambiguous(data) if form is None else pasted(data, form)
+                found = self._recognised(data) if form is None else pasted(data, form)
             except PastedError as error:
                 problem = f"{error.text} ({error.code})"
                 where = f"{self.name}:{error.line}:{error.column}"
@@ -178,16 +179,16 @@ class Input:
                     f"{where}: {problem}; --input {RAW} takes the text as the bytes",
                     f"line {error.line}, column {error.column}: {problem}",
                 ) from None
-            self.form, whole = found.form, found.data
+            self.form, whole, self.remark = found.form, found.data, found.note
             self.capture = found.form == PACKETS
         self.chunks = iter([whole[at : at + CHUNK] for at in range(0, len(whole), CHUNK)])
 
-    def _hex_if_ambiguous(self, data: bytes) -> Pasted:
-        """The bytes a text stands for; text of --hex that fits several forms is hex, as the option states."""
+    def _recognised(self, data: bytes) -> Pasted:
+        """The bytes a text stands for; text of --hex that fits no form, or several, is hex."""
         from wirelens.codecs.captures.pasting import PastedError, pasted
 
         try:
-            return pasted(data)
+            found = pasted(data)
         except PastedError as error:
             if self.text is None or error.code != "pasted-ambiguous":
                 raise
@@ -195,6 +196,7 @@ class Input:
                 return pasted(data, "hex")
             except PastedError:
                 raise error from None
+        return found if self.text is None or found.form != RAW else pasted(data, "hex")
 
     def release(self) -> None:
         """Close the file, if it can be opened again when its next bytes are asked for."""

@@ -102,8 +102,9 @@ class Inputs:
         return True
 
     def _opened(self, item: Input) -> None:
-        if item.text and item.form == RAW and self.form is None:
-            click.echo(f"{item.name}: not a recognised form of bytes; using the text itself", err=True)
+        if item.remark:
+            text = f"{item.remark}; using the text itself" if item.form == RAW else item.remark
+            click.echo(f"{item.name}: {text}", err=True)
         if self.verbose:
             packed = f"{item.packing} " if item.compression else ""
             click.echo(f"{item.name}: read as {packed}{item.form}", err=True)

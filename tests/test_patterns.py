@@ -21,6 +21,8 @@ STEPS = 100  # a character, at most
 
 # These read what wirelens or a program on this machine wrote.
 TRUSTED = {"cli/bulk/java.py", "cli/version.py", "cli/doctor.py"}
+# The user's own patterns, given as an option
+OWN = {("cli/points.py", "option"), ("cli/options.py", "value")}
 
 ALL = ("sub", "split", "findall", "finditer")
 CALLS = {"compile", "match", "fullmatch", "search", *ALL}
@@ -98,6 +100,8 @@ def uses() -> list[Use]:
             try:
                 pattern = eval(ast.unparse(node.args[0]), vars(module))
             except NameError:
+                if (name, ast.unparse(node.args[0])) in OWN:
+                    continue
                 made = MADE.get(name, [""])
                 found += [Use(place, pattern, flags if pattern else -1, "match") for pattern in made]
                 continue

@@ -790,6 +790,227 @@ def test_error_pickles() -> None:
     )
 
 
+# ------------------------------------------------------------------------- code, comments, frames, prose
+
+HEARTBEAT = bytes.fromhex("dabbe2000000000000000001000000014e")
+DIGITS = HEARTBEAT.hex()
+FIELD = SHARED / "field" / "text"
+BYTES_OF = ", ".join(f"0x{byte:02x}" for byte in HEARTBEAT)
+CASTS = BYTES_OF.replace("0x", "(byte) 0x")
+SIGNED_BYTES = ", ".join(str(byte - 256 if byte > 127 else byte) for byte in HEARTBEAT)
+ZEROS = ", ".join(str(byte) for byte in HEARTBEAT[3:-1])
+
+
+@pytest.mark.skipif(not FIELD.exists(), reason="the shared texts are not here")
+def test_texts_from_the_field() -> None:
+    texts = {path.name: path.read_text() for path in FIELD.iterdir()}
+    hostile = texts.pop("redos-dots.txt")
+    assert pasted(hostile) == Pasted(hostile.encode(), "raw")
+    assert len(texts) >= 10
+    for name, text in texts.items():
+        assert pasted(text).data == HEARTBEAT, name
+
+
+CODE = {
+    "split in a byte": f'"{DIGITS[:7]}"\n"{DIGITS[7:21]}"\n"{DIGITS[21:]}"',
+    "plus on one line": f'String hex = "{DIGITS[:9]}" + "{DIGITS[9:]}";',
+    "backslash": f'hex = "{DIGITS[:16]}" \\\n      "{DIGITS[16:]}"',
+    "parentheses": f'hex = ("{DIGITS[:17]}"\n       "{DIGITS[17:]}")',
+    "name on a line": f'const std::string rawHex\n    = "{DIGITS[:16]}"\n      "{DIGITS[16:]}";',
+    "in a call": f'buffer_.add(Hex::decode("{DIGITS[:17]}"\n  "{DIGITS[17:]}"));',
+    "fromhex of two": f'data = bytes.fromhex("{DIGITS[:16]}"\n                     "{DIGITS[16:]}")',
+    "base64 in two": 'String s = "2rviAAAAAAAAAA" +\n "ABAAAAAU4=";',
+    "Go, two values": f'b, err := hex.DecodeString("{DIGITS}")',
+    "Go, nested": f'data := must(hex.DecodeString("{DIGITS}"))',
+    "Go, base64": 'data, _ := base64.StdEncoding.DecodeString("2rviAAAAAAAAAAABAAAAAU4=")',
+    "Rust, unwrap": f'let data = hex::decode("{DIGITS}").unwrap();',
+    "Rust, expect": f'let data = hex::decode("{DIGITS}").expect("valid hex");',
+    "Rust, ?": f'let buf: Vec<u8> = hex::decode("{DIGITS}")?;',
+    "Java, toCharArray": f'byte[] data = Hex.decodeHex("{DIGITS}".toCharArray());',
+    "Java, JUnit": f'assertArrayEquals(Hex.decodeHex("{DIGITS}".toCharArray()), encoder.encode(msg));',
+    "Java, nested": f"ByteBuf b = Unpooled.wrappedBuffer(new byte[]{{{CASTS}}});",
+    "Kotlin": f'val data = "{DIGITS}".decodeHex().toByteArray()',
+    "C#": f'var data = Convert.FromHexString("{DIGITS}");',
+    "JavaScript, assert": f"assert.deepEqual(Buffer.from('{DIGITS}', 'hex'), buf);",
+    "JavaScript, second": f"assert.deepEqual(buf, Buffer.from('{DIGITS}', 'hex'));",
+    "Python, strip": f"msg = binascii.unhexlify('{DIGITS}').strip()",
+    "Python, modulo": f"bytes(b % 256 for b in [{SIGNED_BYTES}])",
+    "Python, mask": f"data = bytes(x & 0xff for x in [{SIGNED_BYTES}])",
+    "field of JSON": f'"payload": "{DIGITS}",',
+    "return": f'return hex.decode("{DIGITS}");',
+    "C++, letters": f"std::string content({{'\\xda', '\\xbb', 0xe2, {ZEROS}, 'N'}});",
+    "C++, vector": f"std::vector<uint8_t> v{{0xda, 0xbb, 0xe2, {ZEROS}, 'N'}};",
+    "Go, letters": f"[]byte{{0xda, 0xbb, 0xe2, {ZEROS}, 'N'}}",
+}
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_code_around_bytes(name: str) -> None:
+    found = pasted(CODE[name])
+    assert (found.data, found.note) == (HEARTBEAT, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'x = bytes.fromhex("{DIGITS}")[3:]',
+        f'x = bytes.fromhex("{DIGITS}").reverse()',
+        f'"{DIGITS}".substring(2)',
+        f'f("{DIGITS}", "cafebabe00112233")',
+        f'He said "{DIGITS}", ok',
+        f"Arrays.copyOf(new byte[]{{{BYTES_OF}}}, 10)",
+        f"Arrays.copyOf(new byte[]{{{BYTES_OF}}}, length)",
+        f"Bytes.concat(new byte[]{{{BYTES_OF}}}, tail)",
+    ],
+)
+def test_code_that_changes_the_bytes_is_not_read(text: str) -> None:
+    found = outcome(text)
+    assert isinstance(found, PastedError) or found.form == "raw"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[]byte{0xda, 0xbb, 0xe2, 0x0", "[218, 187, 226, 0", "{0xda, 0xbb, 0xe2, 0x", "[-38, -69, -30, -"],
+)
+def test_an_array_without_its_end_lacks_the_bracket(text: str) -> None:
+    error = broken(text)
+    assert (error.code, error.text) == ("pasted-cut", "the array has no closing bracket")
+    assert error.column == len(text)
+
+
+def test_hex_in_strings_with_a_digit_too_few() -> None:
+    error = broken(f'"{DIGITS[:7]}"\n"{DIGITS[7:-1]}"')
+    assert (error.code, error.line) == ("pasted-damaged", 2)
+    assert error.text == "an odd number of hex digits in these strings: 33"
+
+
+SOME = bytes.fromhex("dabbe200000000000000000100000011") + b"Hello world 1234" + b"\x4e"
+SHAPES = {
+    "canonical": canonical(SOME).rsplit("\n", 2)[0],
+    "xxd": xxd(SOME).rstrip("\n"),
+    "wireshark": wireshark_bare(SOME).rstrip("\n"),
+    "netty": netty(SOME).strip("\n"),
+    "pairs": wrapped(spaced(SOME), 48),
+    "xxd -p": SOME.hex(),
+}
+
+
+@pytest.mark.parametrize("mark", ["#", "//", ";", "--"])
+def test_comments_after_bytes(mark: str) -> None:
+    rest = SOME[4:]
+    for text in (
+        f"da bb  {mark} magic\ne2 00  {mark} flag, status\n{spaced(rest)} {mark} it's the body",
+        f"{SOME.hex()}  {mark} a heartbeat",
+        f"0xda, 0xbb, 0xe2, 0x00, {mark} magic\n" + ", ".join(f"0x{byte:02x}" for byte in rest),
+        f"{mark} Dubbo, 33 bytes\n{spaced(SOME)}",
+        f'"{SOME.hex()[:9]}" {mark} it\'s magic\n"{SOME.hex()[9:]}" {mark} rest',
+    ):
+        assert pasted(text).data == SOME, text
+
+
+def test_comments_between_marks() -> None:
+    assert pasted(f"da bb /* magic */ e2 00 /* flag\n of two lines */\n{spaced(SOME[4:])}").data == SOME
+    assert pasted(f"/* header */ {spaced(SOME)}").data == SOME
+    assert broken(f"{spaced(SOME)} # ... 14 more").code == "pasted-cut"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda text: "{code}\n" + text + "\n{code}",
+        lambda text: "We see:\n{code:title=a.txt|borderStyle=solid}\n" + text + "\n{code}\nAny idea?",
+        lambda text: "{noformat}" + text + "{noformat}",
+        lambda text: "<pre><code>" + text + "</code></pre>",
+        lambda text: "read index:0 write index:33 capacity:256\n" + text,
+        lambda text: "([]uint8) (len=33 cap=48) {\n " + text.replace("\n", "\n ") + "\n}",
+        lambda text: "Hello,\n\nwe get the following from the server:\n\n" + text + "\n\nWhy?\nThanks, Bob",
+        lambda text: "The client sends this message:\n" + text + "\nand then the connection is closed.",
+        lambda text: (
+            "2024-01-01 12:00:00.123 DEBUG [nio-1] c.f.Handler - [id: 0x1234abcd, L:/127.0.0.1:1] READ: 33B\n"
+            + text
+        ),
+    ],
+)
+def test_frames_and_prose_around_one_dump(shape: str, around: Callable[[str], str]) -> None:
+    assert pasted(around(SHAPES[shape])).data == SOME
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "2024-01-01 12:00:00.123 DEBUG [nio-1] c.f.Handler - ",
+        "12:00:00.123 [main] INFO Foo: ",
+        "[2024-01-01T12:00:00Z] ",
+        "Nov 28 14:37:33 host app[123]: ",
+        "[   12.345678] foo: ",
+        "12:00:00 ",
+        "I1128 14:37:33.123456 1234 file.cc:123] ",
+        "11-28 14:37:33.123  1234  5678 D Tag: ",
+        "app_1  | ",
+    ],
+)
+def test_prefixes_of_a_log(shape: str, prefix: str) -> None:
+    text = "\n".join(prefix + line for line in SHAPES[shape].split("\n"))
+    assert pasted(text).data == SOME
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if "\n" in SHAPES[shape]])
+@pytest.mark.parametrize(("start", "form"), [(1, "{:6}\t"), (1, "{}: "), (9, "{:3} | "), (98, "{:4}  ")])
+def test_numbers_of_lines(shape: str, start: int, form: str) -> None:
+    lines = enumerate(SHAPES[shape].split("\n"), start)
+    assert pasted("\n".join(form.format(number) + line for number, line in lines)).data == SOME
+
+
+def test_lines_that_were_taken_are_noted() -> None:
+    text = "Hello,\nwe get this:\n\n" + canonical(SOME) + "\nIs it Dubbo?"
+    assert pasted(text).note == "lines 4 to 7 were taken as the bytes; the text around was left out"
+
+
+def test_prose_never_hides_damage() -> None:
+    rows_of = SHAPES["xxd"].split("\n")
+    plain = canonical(SOME).split("\n")
+    for lines in (
+        [plain[0], "some remark here", plain[1]],
+        [plain[0], "some remark here", plain[2]],
+        [*rows_of[:-1], "00000020: 4e?    N"],
+        [*rows_of[:-1], "0000002: 4e zz  N"],
+        ["00000zz0: " + rows_of[0][10:], *rows_of[1:]],
+        ["first:", *plain, "second:", *canonical(SOME[1:]).split("\n")],
+    ):
+        assert isinstance(outcome("\n".join(lines)), PastedError), lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "commit 956e315aa0bb11cc22dd33ee44ff556677889900\nAuthor: X\n\n    fix it",
+        "956e315aa0bb11cc22dd33ee44ff556677889900  file.txt\n956e315aa0bb11cc22dd33ee44ff556677889901  b.txt",
+        "id 550e8400-e29b-41d4-a716-446655440000 failed",
+        "2024-01-01 12:30:45 done\n2024-01-01 12:30:46 more",
+        "12:00:01 100 200 250 100 50 60 70 80 90",
+        "10.0.0.1 20880\n10.0.0.2 20881",
+        "listening on 10.0.0.1:20880\n12 34 56\nclosed",
+    ],
+)
+def test_numbers_in_prose_are_raw(text: str) -> None:
+    assert pasted(text).form == "raw"
+
+
+def test_a_text_that_is_mostly_hex_has_a_hint() -> None:
+    found = pasted("dabbe20000000000\n00000001 or so\n000000014e\n")
+    assert found.form == "raw"
+    assert found.note == "mostly hex, but at line 2, column 10 'or' fits no form of bytes"
+    assert pasted("hello world").note == ""
+    assert pasted("2024-01-01 12:30:45 done").note == ""
+
+
+def test_hex_and_hex_with_comments_are_two_readings() -> None:
+    error = broken("dabb ; cafe\n0011 ; beef\n")
+    assert error.code == "pasted-ambiguous"
+
+
 # --------------------------------------------------------------------------------------- properties
 
 

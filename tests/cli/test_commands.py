@@ -192,11 +192,43 @@ def test_output_that_cannot_be_written_is_named(run: Run) -> None:
     assert result.stderr.startswith("Error: /proc/wirelens: ")
 
 
-def test_text_that_is_not_a_form_of_bytes_is_reported(run: Run) -> None:
-    result = run("bytes", "--hex", "hello")
-    assert result.exit_code == 0
-    assert result.stdout == "hello"
-    assert "not a recognised form of bytes" in result.stderr
+@pytest.mark.parametrize("options", [(), ("--input", "hex")])
+@pytest.mark.parametrize(
+    ("text", "byte", "column", "wrong"),
+    [
+        ("1e00000108000g0000", 13, 14, "g"),
+        ("1e 00 0g", 7, 8, "g"),
+        ("1e 00 00 01 08 0g 00 00 00", 16, 17, "g"),
+        ("0x1e00zz", 7, 7, "z"),
+        ("hello", 1, 1, "h"),
+        ("da bb o2", 7, 7, "o"),
+    ],
+)
+def test_a_wrong_digit_of_hex_has_its_place(
+    run: Run, text: str, byte: int, column: int, wrong: str, options: tuple[str, ...]
+) -> None:
+    result = run("bytes", *options, "--hex", text)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    place = f"--hex:1:{byte}: {wrong!r} at line 1, column {column} is not a hex digit"
+    assert place in result.stderr
+
+
+def test_what_was_taken_of_a_text_is_reported(run: Run) -> None:
+    dump = "\n".join(f"{at:08x}: {MESSAGE[at : at + 16].hex(' ')}" for at in range(0, len(MESSAGE), 16))
+    result = run("bytes", "--to", "hex", stdin=f"Hello,\n\nwe get this:\n{dump}\n\nWhat is it?\n")
+    assert result.stdout.strip() == MESSAGE.hex()
+    last = 3 + len(dump.splitlines())
+    lines = "line 4 was" if last == 4 else f"lines 4 to {last} were"
+    assert result.stderr == f"-: {lines} taken as the bytes; the text around was left out\n"
+    result = run("bytes", stdin="dabbe20000000000\n00000001 or so\n000000014e\n")
+    assert result.stderr == (
+        "-: mostly hex, but at line 2, column 10 'or' fits no form of bytes; using the text itself\n"
+    )
+
+
+def test_text_given_as_raw_is_its_own_bytes(run: Run) -> None:
+    assert run("bytes", "--input", "raw", "--hex", "hello").stdout == "hello"
     assert run("bytes", "--input", "raw", "--hex", "hello").stderr == ""
     assert run("bytes", "--hex", "ca fe").stderr == ""
 

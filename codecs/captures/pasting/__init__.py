@@ -24,6 +24,7 @@ from wirelens.codecs.captures.pasting.escapes import read_bare_escapes
 from wirelens.codecs.captures.pasting.exports import read_export, refuse_listing
 from wirelens.codecs.captures.pasting.labels import read_json, read_labelled, read_yaml
 from wirelens.codecs.captures.pasting.plain import (
+    ambiguous,
     quick_hex,
     read_base32,
     read_base64,
@@ -40,6 +41,14 @@ from wirelens.codecs.captures.pasting.quick import BLOCK, quick
 from wirelens.codecs.captures.pasting.rows import PACKETS, iter_forms, read_rows
 from wirelens.codecs.captures.pasting.source import Pasted, PastedError, Source, source_of, text_of
 from wirelens.codecs.captures.pasting.strings import read_shell, read_strings
+from wirelens.codecs.captures.pasting.surroundings import (
+    frame_around,
+    groups_in_prose,
+    hint,
+    iter_unprefixed,
+    taken,
+    uncommented,
+)
 
 __all__ = ["FORMS", "PACKETS", "Pasted", "PastedError", "pasted"]
 
@@ -69,6 +78,9 @@ FORMS: Final[dict[str, str]] = {
     "quoted-printable": "=DA=BB: as in mail",
     "uuencode": "begin 644 NAME ... end",
 }
+
+LEAST: Final = 8  # bytes that are enough to be taken out of other text
+MOST_GROUPS: Final = 16  # runs of bytes in prose that are tried
 
 _Reader = Callable[[Source], Pasted | None]
 
@@ -167,7 +179,8 @@ def pasted(data: bytes | str, form: str = "auto") -> Pasted:
         return _forced(source, form)
     if source is None or not source.text.strip():
         return _raw(data)
-    return _recognise(source) or _raw(data)
+    found = _recognise(source)
+    return found if found is not None else Pasted(_raw(data).data, "raw", hint(source))
 
 
 def _short(text: str) -> Pasted | None:
@@ -209,8 +222,95 @@ def _read(source: Source) -> Pasted | None:
     if len(body) > 2 and body[0] == body[-1] == "`" and "`" not in body[1:-1]:
         start = source.text.index("`")
         source = source.sub(start + 1, start + len(body) - 1)
+    failure: PastedError | None = None
+    try:
+        found = _whole(source)
+    except PastedError as error:
+        if error.code not in ("pasted-damaged", "pasted-cut"):
+            raise
+        failure, found = error, None
+    bare = uncommented(source)
+    if found is not None:
+        if bare is not None and found.form == "hex":
+            other = _quiet(bare)
+            if other is not None and other.data != found.data and other.form == "hex":
+                raise ambiguous(source, 0, "hex", "hex with comments")
+        return found
+    found = _loosened(source, bare, failure is not None and failure.code == "pasted-cut")
+    if found is not None:
+        return found
+    if failure is not None:
+        raise failure
+    return None
+
+
+def _whole(source: Source) -> Pasted | None:
+    """The bytes of a text of which all is of one form."""
     for reader in _READERS:
         found = reader(source)
         if found is not None:
             return found
     return None
+
+
+def _quiet(source: Source) -> Pasted | None:
+    """The same, or None if the text is damaged."""
+    try:
+        return _whole(source) if source.text.strip() else None
+    except PastedError:
+        return None
+
+
+def _loosened(source: Source, bare: Source | None, cut: bool) -> Pasted | None:
+    """The bytes of a text without comments, prefixes of lines, or prose around one dump.
+
+    Of a text that seems cut only prefixes are taken away.
+    """
+    if bare is not None and not cut:
+        found = _quiet(bare)
+        if found is not None and len(found.data) >= 2:
+            return found
+    read = map(_quiet, iter_unprefixed(source))
+    results = [found for found in read if found is not None and _sure(found)]
+    if len({found.data for found in results}) > 1:
+        raise ambiguous(source, 0, results[0].form, f"{results[-1].form} after another prefix of each line")
+    if results:
+        return results[0]
+    return None if cut else _in_prose(source)
+
+
+def _sure(found: Pasted) -> bool:
+    """Whether what was taken out of other text is no chance."""
+    return len(found.data) >= LEAST and found.form not in ("decimal", "octal", "bits", "raw")
+
+
+def _in_prose(source: Source) -> Pasted | None:
+    """The one dump in a text of prose; its lines are stated in the note."""
+    read: list[tuple[int, Pasted]] = []
+    groups = groups_in_prose(source)
+    for first, last in groups[:MOST_GROUPS]:
+        ranges = dict.fromkeys(
+            [(first, last), frame_around(source, first, last), (first - 1, last), (first - 1, last + 1)]
+        )
+        for start, end in ranges:
+            if start < 0 or end > len(source.lines):
+                continue
+            found = _part(source.part(start, end))
+            if found is not None and _sure(found):
+                read.append((start, Pasted(found.data, found.form, taken(source, start, end))))
+                break
+    if len(read) > 1 and len({found.data for _, found in read}) > 1:
+        text = f"the text holds {len(read)} runs of bytes: paste one"
+        raise source.error_in(read[1][0], 0, "pasted-several", text)
+    return read[0][1] if read and len(read) == len(groups) else None
+
+
+def _part(source: Source) -> Pasted | None:
+    """The bytes of some lines, comments and prefixes aside."""
+    found = _quiet(source)
+    bare = None if found is not None else uncommented(source)
+    if bare is not None:
+        found = _quiet(bare)
+    if found is None:
+        found = next(filter(None, map(_quiet, iter_unprefixed(source))), None)
+    return found

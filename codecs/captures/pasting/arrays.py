@@ -3,7 +3,16 @@
 import re
 from typing import Final
 
-from wirelens.codecs.captures.pasting.context import BYTE_TYPES, COMMENT, ELLIPSIS, TAIL, after_assignment
+from wirelens.codecs.captures.pasting.context import (
+    BYTE_TYPES,
+    CHANGING,
+    COMMENT,
+    ELLIPSIS,
+    HEAD_LIMIT,
+    TAIL,
+    after_assignment,
+    expression_fits,
+)
 from wirelens.codecs.captures.pasting.escapes import unescape
 from wirelens.codecs.captures.pasting.plain import ambiguous, read_hex, words_of
 from wirelens.codecs.captures.pasting.source import Pasted, Source
@@ -18,6 +27,8 @@ _NUMBER: Final = (
     r"|\$[0-9A-Fa-f]{2}|(?:b|L)?'(?:[^'\\\n]|\\(?:x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{4}|[0-7]{1,3}|.))')"
 )
 _ITEM: Final = re.compile(_NUMBER)
+# What is left of the last item of a list that is cut
+_CUT_ITEM: Final = re.compile(rf"{_NUMBER}?+\s*+|[-+]?0[xXbo]?\s*+|[-+$]\s*+|(?:b|L)?'[^'\n]{{0,5}}")
 _ITEMS: Final = re.compile(rf"\s*+(?:{_NUMBER}(?:\s*+[,;]\s*+|\s++|(?=[\]}})>])))*+")
 _PLAIN_ITEMS: Final = re.compile(r"\s*+(?:-?[0-9]{1,3}(?:\s*+,\s*+|\s*+(?=[\]})>])))*+")
 _HEX_ITEMS: Final = re.compile(r"\s*+(?:0[xX][0-9A-Fa-f]{2}(?:\s*+,\s*+|\s*+(?=[\]})>])))*+")
@@ -140,7 +151,7 @@ def _head_ok(head: str, opener: str) -> bool:
     """Whether the text before an array is an assignment, a label, a type or a call."""
     if not head.strip():
         return True
-    if len(head) > 400:
+    if len(head) > HEAD_LIMIT:
         return False
     rest = after_assignment(head).strip()
     if not rest:
@@ -156,6 +167,8 @@ def _head_ok(head: str, opener: str) -> bool:
     if len(words) == 1 or (len(words) == 2 and words[0] in ("new", "bytes", "vec", "slice")):
         return bool(BYTE_TYPES.search(bare)) or opener != "("
     joined = " ".join(words)
+    if (BYTE_TYPES.search(rest) or "string" in rest) and expression_fits(rest):
+        return not CHANGING.search(rest)
     return (
         bool(re.fullmatch(r"(?:new |unsigned |const |static )*[\w.:!$]+(?: [\w.:!$]+)?", joined))
         and bool(BYTE_TYPES.search(joined))
@@ -170,6 +183,8 @@ def _broken(
     tail = clean[end:]
     if tail[:1] in ('"', "'", "`"):
         return None  # a string: another reader's
+    if _CUT_ITEM.fullmatch(tail) and count >= 2 and (byte_type or clean[opened] in "[{"):
+        raise source.error("pasted-cut", len(clean.rstrip()) - 1, "the array has no closing bracket")
     cut = ELLIPSIS.match(tail)
     close = max(clean.rfind(mark) for mark in "]})>")
     if cut and count >= 2:

@@ -19,6 +19,14 @@ _BORDER: Final = re.compile(r"[\s+|=_\u2500-\u257f-]*")
 _TITLE: Final = re.compile(
     r"(?i)offset\s*\(?[hd]?\)?|address|bytes|ascii|decoded text|text|hex\w*|0123456789abcdef"
 )
+# Netty's helpers, Go's spew and the bracket that closes it
+_TITLE_LINE: Final = re.compile(
+    r"read index: ?\d++ write index: ?\d++ capacity: ?\d++\s*+|\s*+[)\]}]{1,4}[;,]?\s*+"
+    r"|\s*+(?:\w++: )?\(\[\](?:uint8|byte)\) (?:\(0x[0-9a-f]++\) )?\(len=\d++(?: cap=\d++)?\) \{\s*+"
+)
+_CLAIM: Final = re.compile(
+    r"(?<!\d)(\d{1,12}) ?(?:B|bytes)\b\W{0,20}$|\(\[\](?:uint8|byte)\) .{0,40}\(len=(\d{1,12})"
+)
 _PACKET: Final = re.compile(
     r"\s*(?:\d{1,9} +)?(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d+ .*"
     r"|\s*(?:\d{1,9} +)?\d{9,10}\.\d{6,9} .*"
@@ -81,6 +89,11 @@ def row_of(index: int, line: str) -> Row | None:
         match.start("body"),
         len(match["indent"].expandtabs(4)),
     )
+
+
+def is_frame(line: str) -> bool:
+    """Whether a line belongs to a dump without having bytes: a border, a header, a title of a known tool."""
+    return bool(_BORDER.fullmatch(line) or _TITLE_LINE.fullmatch(line)) or _header(line)
 
 
 def _header(line: str) -> bool:
@@ -184,7 +197,7 @@ def split_parts(source: Source) -> list[Part] | None:
             kinds[index] = "packet"
         elif match := _CURL.fullmatch(line):
             kinds[index], curl[index] = "curl", match
-        elif _BORDER.fullmatch(line) or _header(line):
+        elif is_frame(line):
             kinds[index] = "frame"
         elif kinds.get(index - 1) == "packet":
             kinds[index] = "packet"  # tcpdump -v prints more in further lines
@@ -235,19 +248,19 @@ def _parts(
                     raise source.error_in(index, 0, "pasted-damaged", "a `*` with no row before it")
                 star = True
                 continue
-            if kind in ("curl", "packet", "label"):
+            if kind in ("curl", "packet", "label") or (kind == "frame" and "(len=" in lines[index]):
                 match = curl.get(index)
                 if match:
                     side = match["side"]
                 size = match["size"] if match else None
                 if not match:
-                    found = re.search(r"(?<!\d)(\d{1,12}) ?(?:B|bytes)\b\W{0,20}$", lines[index])
-                    size = found[1] if found else None
+                    found = _CLAIM.search(lines[index])
+                    size = (found[1] or found[2]) if found else None
                 pending = (int(size), index) if size else None
                 if kind == "packet":
                     title = lines[index]
                     head = title if _TIMED.match(title) else head
-                if part.rows and kind != "label":
+                if part.rows and kind not in ("label", "frame"):
                     part = Part()
             continue
         if two_sided:

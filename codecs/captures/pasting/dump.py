@@ -7,6 +7,7 @@ of each row but the last, and a text column must agree with the bytes next to it
 """
 
 import re
+from typing import Final
 
 from wirelens.codecs.captures.pasting.cells import Cells
 from wirelens.codecs.captures.pasting.column import is_blank, text_fits
@@ -22,6 +23,8 @@ from wirelens.codecs.captures.pasting.words import (
     words_for,
     words_of,
 )
+
+_COMMENT: Final = re.compile(r"\s++(?://|#|;|--|/\*) ")  # after the words of a row
 
 
 class Dump(PartReader):
@@ -397,6 +400,8 @@ class Dump(PartReader):
         if plain is not None and (not texts or all(map(is_blank, plain[0]))):
             return plain
         end = words[-1][2] if words else 0
+        if words and not texts and _COMMENT.match(row.body, end):
+            return octets_of(kind, words, little), end, False
         rest = row.body[end:].lstrip()
         at = len(row.body) - len(rest)
         if OMISSION.match(rest) and not texts:
@@ -417,7 +422,7 @@ class Dump(PartReader):
             return False
         if rest[0] in " \t|>" and text_fits(rest, data):
             return True
-        if re.match(r"\s+(?://|#|;)", rest) and not texts:
+        if _COMMENT.match(rest) and not texts:
             return False
         at = end + len(rest) - len(rest.lstrip())
         raise self.error(row, row.start + at, "this does not agree with the bytes of the row")

@@ -15,6 +15,7 @@ from wirelens.codecs.captures.pasting.source import Pasted, PastedError, Source
 _HEX_PAIRS: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]{2}\s++)*+(?:[0-9A-Fa-f]{2})?")
 _HEX_PAIRS_JOINED: Final = re.compile(r"\s*+[0-9A-Fa-f]{2}([:,-])(?:[0-9A-Fa-f]{2}\1)*+[0-9A-Fa-f]{2}\s*+")
 _HEX_OR_BLANK: Final = dict.fromkeys(map(ord, "0123456789abcdefABCDEF \t\n\r\v\f"))
+_CLOCK: Final = re.compile(r"\s*+[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\s(?!.{0,80}:)")
 _LETTER: Final = re.compile("[A-Fa-f]")
 _SEPARATORS: Final = re.compile(r"[\s,;:|_.-]+")
 _WORD: Final = re.compile(r"[^\s,;:|_]+")
@@ -91,7 +92,7 @@ def read_hex(source: Source, forced: bool = False) -> Pasted | None:
             cut = _ELLIPSIS.search(text)
             if cut:
                 raise source.error("pasted-cut", cut.start(), "the dump leaves bytes out here")
-            raise source.error("pasted-damaged", _find(text, bad), "not a byte in hex")
+            raise _no_digit(source, _find(text, bad), bad)
         run = "".join(words)
         good = sum(map(len, _HEX.findall(run)))
         if len(run) >= 32 and good * 20 >= len(run) * 19 and _looks_hex(run):
@@ -107,6 +108,8 @@ def read_hex(source: Source, forced: bool = False) -> Pasted | None:
             return None
         if marks & {":", "-"} and lengths == {2} and len(words) == 3 and digits_only:
             return None  # a time of day or a short date
+        if ":" in marks and all(_CLOCK.match(line) for line in source.lines if line.strip()):
+            return None  # a time of day before each line
         if "-" in marks and (len(lengths) > 1 or (digits_only and lengths != {2})):
             return None  # a date, a telephone number, a UUID
         if all(word.isalpha() for word in words) and not _same_case(words):
@@ -114,6 +117,15 @@ def read_hex(source: Source, forced: bool = False) -> Pasted | None:
     if len(words) == 1:
         return _one_run(source, words[0], forced)
     return _many(source, words, lengths, digits_only, forced)
+
+
+def _no_digit(source: Source, start: int, word: str) -> PastedError:
+    """The error at the byte that has a wrong digit, in a word at `start`; it names the digit's own place."""
+    wrong = re.search("[^0-9A-Fa-f]", word)
+    at = start + (wrong.start() if wrong else 0)
+    line, column = source.place(at)
+    text = f"{source.plain[at]!r} at line {line}, column {column} is not a hex digit"
+    return source.error("pasted-damaged", at - (at - start) % 2, text)
 
 
 def _looks_hex(run: str) -> bool:

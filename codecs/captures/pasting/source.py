@@ -36,6 +36,7 @@ class Pasted:
 
     data: bytes
     form: str
+    note: str = ""  # which lines were taken; of a text that is mostly hex but `raw`, why it is not hex
 
 
 _ANSI: Final = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]")
@@ -44,6 +45,10 @@ _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _QUOTE: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
 _COMMENT: Final = re.compile(r"[ \t]*(?://+|#+|--|;+|\*(?=[ \t]+\S))[ \t]")
 _FENCE: Final = re.compile(r"[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+[\w+.-]*+[ \t]*+")
+_TAG: Final = re.compile(
+    r"\{(?:code|noformat)(?::[^{}\n]{0,80})?\}|\[/?code(?:=\w{1,20})?\]|<pre[^<>\n]{0,80}>(?:<code[^<>\n]{0,80}>)?"
+    r"|(?:</code>)?</pre>|</?code[^<>\n]{0,80}>"
+)
 
 # Look-alikes that text processors and Chinese keyboards put in place of ASCII, one character each.
 _PLAIN: Final[dict[int, str]] = (
@@ -131,8 +136,26 @@ class Source:
         column[0] += start - self._starts[first]
         return Source(lines, self.where[first : first + len(lines)], column, self.original)
 
+    def kept(self, columns: list[int]) -> "Source":
+        """The lines without this many characters at the front of each."""
+        lines = [line[column:] for line, column in zip(self.lines, columns, strict=True)]
+        column = [old + new for old, new in zip(self.column, columns, strict=True)]
+        return Source(lines, self.where, column, self.original)
+
+    def with_lines(self, lines: list[str]) -> "Source":
+        """The same places with other text: each line as long as before, or cut at its end."""
+        return Source(lines, self.where, self.column, self.original)
+
     def blocks(self) -> list["Source"]:
-        """The text between Markdown fences; nothing if there is no fence."""
+        """The text between the fences of Markdown, Jira or HTML; nothing if there is no fence."""
+        tags = list(_TAG.finditer(self.text))
+        if tags:
+            ends = [*(tag.start() for tag in tags[1:]), len(self.text)]
+            return [
+                self.sub(tag.end(), end)
+                for tag, end in list(zip(tags, ends, strict=True))[::2]
+                if self.text[tag.end() : end].strip()
+            ]
         fences = [row for row, line in enumerate(self.lines) if "``" in line or "~~" in line]
         fences = [row for row in fences if _FENCE.fullmatch(self.lines[row])]
         if not fences:

@@ -9,15 +9,17 @@ from typing import Final
 
 from wirelens.codecs.captures.pasting.context import (
     BYTE_TYPES,
-    CHAIN,
+    CHANGING,
     COMMENT,
     ELLIPSIS,
     TAIL,
     after_assignment,
+    expression_fits,
 )
 from wirelens.codecs.captures.pasting.escapes import escaped_enough, unescape
 from wirelens.codecs.captures.pasting.plain import (
     ambiguous,
+    base64_bytes,
     read_base64,
     read_hex,
     read_prefixed,
@@ -29,6 +31,12 @@ _STRING: Final = re.compile(
     r"""(?P<prefix>\$|[A-Za-z]{1,2}(?=["'])|u8)?(?P<quote>"(?P<d>[^"\\]*+(?:\\.[^"\\]*+)*+)"|'(?P<s>[^'\\]*+(?:\\.[^'\\]*+)*+)'|`(?P<b>[^`]*+)`)""",
     re.S,
 )
+# Between a literal and the name of its codec, another literal
+_CODEC_JOIN: Final = re.compile(r"\)?\]?\s*+(?:,|\.\w++\(?)\s*+\(?\s*+")
+_TEXT_PREFIXES: Final = ("", "b", "B", "u", "U", "L", "r", "R", "u8", "c", "$", "s", "f")
+_HEX_TEXT: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]++[\s:,-]*+)++")
+# A literal that is the message of an error
+_MESSAGE: Final = re.compile(r"\.(?:expect|context|with_context|orElseThrow|getOrElse)\($")
 _HEX_CALL: Final = re.compile(r"(?i)hex|a2b_qp0")
 _B64_CALL: Final = re.compile(r"(?i)b64|base64|atob")
 _CODECS: Final = {
@@ -68,7 +76,18 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
     if strace and len(matches) == 1:
         return _strace(source, matches[0], tail, position)
     joins = [COMMENT.sub("", text[a:b]) for a, b in between[1:]]
-    words = [m["d"] if m["d"] is not None else m["s"] if m["s"] is not None else m["b"] for m in matches]
+    words = [_inside(match) for match in matches]
+    tail = COMMENT.sub("", tail)
+    while len(matches) > 1 and (message := _MESSAGE.search(joins[-1])):  # `.expect("valid hex")`
+        tail = joins.pop()[: message.start()] + tail
+        matches, words = matches[:-1], words[:-1]
+    clean_head = COMMENT.sub("", head)
+    if len(matches) > 1 and re.fullmatch(r"\s*+(?::|=>)\s*+[\[({]?\s*+", joins[0]):
+        # a key and its value: `"payload": "..."`
+        if clean_head.strip(" \t\n{,"):
+            return None
+        clean_head = words[0] + ": " + joins[0].lstrip(" \t:=>")
+        matches, words, joins = matches[1:], words[1:], joins[1:]
     codec = ""
     known = [word.lower() in _CODECS and len(matches) > 1 for word in words]
     if any(known):
@@ -77,19 +96,14 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
     if not data_matches:
         return None
     for join, after in zip(joins, known[1:], strict=True):
-        bare = join.strip(" \t\n\r\\")
-        if bare not in ("", "+", ".", "..", "<<", "~") and not (
-            (after or known[0]) and re.fullmatch(r"\)?\]?\s*+(?:,|\.\w++\(?)\s*+\(?\s*+", bare)
+        bare = join.strip(" \t\n\r\\()")
+        if bare not in ("", "+", ".", "..", "<<", "~", "&", "++", "<>", "||") and not (
+            (after or known[0]) and _CODEC_JOIN.fullmatch(join.strip(" \t\n\r\\"))
         ):
             return None
-    clean_head = COMMENT.sub("", head)
     rest = after_assignment(clean_head)
     call = rest.strip().rstrip("([{<& \t\n")
-    if (
-        call
-        and not re.fullmatch(CHAIN + r"(?:\s*+\(\s*+(?:" + CHAIN + r")?+)*+", call)
-        and not re.fullmatch(r"(?:new\s+)?\[\]?(?:byte|u8)\]?|\[\]byte|\(?\[byte\[\]\]|\{\{\s*" + CHAIN, call)
-    ):
+    if call and (not expression_fits(rest) or CHANGING.search(rest)):
         return None
     if not codec and call:
         codec = "hex" if _HEX_CALL.search(call) else "base64" if _B64_CALL.search(call) else ""
@@ -100,8 +114,7 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
     dots = ELLIPSIS.match(tail.strip())
     if dots and tail.strip()[: dots.end()] == tail.strip().rstrip(");,"):
         raise source.error("pasted-cut", position + tail.find(dots[0]), "the string is cut here")
-    trailing = COMMENT.sub("", tail)
-    if not TAIL.fullmatch(trailing):
+    if not TAIL.fullmatch(tail):
         return None
     if (
         call
@@ -110,19 +123,56 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
         and not (BYTE_TYPES.search(call) or rest.rstrip().endswith(("(", "[", "{", "<<")) or forced)
     ):
         return None
+    joined = _joined(source, data_matches, codec)
+    if joined is not None:
+        return joined
     out: list[bytes] = []
     plain = 0
     for match in data_matches:
         data = _content(source, match, codec, style, call)
         if data is None:
             plain += 1
-            data = unescape(source, match["d"] or match["s"] or match["b"] or "", match.start() + 1, style)
+            data = unescape(source, _inside(match), match.start() + 1, style)
         out.append(data)
     if plain == len(data_matches) and not codec and not forced:
         if len(data_matches) == 1:
             return _quoted(source, data_matches[0])
         return None
     return Pasted(b"".join(out), codec or "escapes")
+
+
+def _inside(match: re.Match[str]) -> str:
+    """The text between the quotes of a literal."""
+    return str(next(text for text in (match["d"], match["s"], match["b"]) if text is not None))
+
+
+def _joined(source: Source, matches: list[re.Match[str]], codec: str) -> Pasted | None:
+    """Hex or base64 in several literals that the language joins; None for anything else.
+
+    A byte may be split between two literals.
+    """
+    if len(matches) < 2 or any((match["prefix"] or "") not in _TEXT_PREFIXES for match in matches):
+        return None
+    parts = [_inside(match) for match in matches]
+    text = "".join(parts)
+    if codec == "hex" or (not codec and _HEX_TEXT.fullmatch(text)):
+        if not _HEX_TEXT.fullmatch(text):
+            return None
+        digits = re.sub(r"[\s:,-]++", "", text)
+        if not codec and (len(digits) < 8 or digits.isdigit() or digits.isalpha()):
+            return None
+        if len(digits) % 2:
+            at = matches[-1].end() - 1
+            raise source.error(
+                "pasted-damaged", at, f"an odd number of hex digits in these strings: {len(digits)}"
+            )
+        return Pasted(bytes.fromhex(digits), "hex")
+    if codec == "hex" or any("=" in part for part in parts[:-1]):
+        return None
+    if codec == "base64" or (len(text) >= 16 and not re.search(r"\s", text) and strong_base64(text)):
+        data = base64_bytes(text)
+        return None if data is None else Pasted(data, "base64")
+    return None
 
 
 def _literals(source: Source, forced: bool) -> tuple[list[re.Match[str]], list[tuple[int, int]]] | None:

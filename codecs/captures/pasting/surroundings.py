@@ -1,0 +1,188 @@
+"""What people and tools leave around bytes: comments, prefixes of log lines, prose around a dump."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from wirelens.codecs.captures.pasting.cutting import is_frame, row_of
+from wirelens.codecs.captures.pasting.plain import strong_base64
+from wirelens.codecs.captures.pasting.source import Source
+
+# A quoted text, or a comment: to the end of the line, or between marks
+_QUOTED_OR_COMMENT: Final = re.compile(
+    r"(?P<quoted>\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"
+    r"|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|(?<![^\s,;{}()\[\]\"'])(?://|#|--|;(?=[ \t]))[^\n]*+"
+)
+_TIME: Final = re.compile(
+    r"[\[(<]?(?:[IWEFDV]\d{4} )?"
+    r"(?:(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d(?:[-/.]\d{4})?|[A-Z][a-z]{2} [ \d]\d)[T ,]{1,2})?"
+    r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?Z| ?[+-]\d\d:?\d\d| [A-Z]{3,4}(?= ))?[\])>]?[:,]?[ \t]{1,8}"
+    r"|\[[ \d]{1,8}\.\d{3,9}\][ \t]{1,8}"
+)
+# Parts of a log line before its message; none of them can be hex
+_LOG_PARTS: Final = re.compile(
+    r"(?:(?:\[[^\]\n]{0,80}\]|\([^)\n]{0,80}\)"
+    r"|[\dA-Fa-f$./:@-]{0,80}[g-zG-Z_][\w$./@:-]{0,80}(?:\[\d{1,9}\])?|-->|[|:>-])[:,]?[ \t]{1,8}){1,12}+"
+)
+_NUMBERED: Final = re.compile(r"[ \t]*+(\d{1,6})(?:[.):|][ \t]|[ \t]*+\|[ \t]|\t|  )[ \t]*+")
+_SEPARATORS: Final = (" - ", ": ", "] ", " | ", "\t")
+_WORDS: Final = re.compile(r"[^\s,;:|(){}\[\]<>\"'.=_-]+")
+_BYTES: Final = re.compile(
+    r"0[xX][0-9A-Fa-f]{1,16}|[0-9A-Fa-f]{2}|(?=[A-Fa-f]{0,7}[0-9])[0-9A-Fa-f]{4}|[0-9]{1,3}|[0-9A-Fa-f]{8,}"
+    r"|(?:\\x[0-9A-Fa-f]{2})++"
+)
+_PLAIN_WORD: Final = re.compile("[A-Za-z]{2,30}")
+_HEXISH: Final = re.compile("(?:0?[xX])?[0-9A-Fa-f]{2,}")
+_PAIRS: Final = re.compile(r"(?<![^\s:])[0-9A-Fa-f]{2}(?:[ :,-]{1,2}[0-9A-Fa-f]{2}){2,}+(?!\w)")
+_LONG_HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?=[A-Fa-f]{0,20}[0-9])[0-9A-Fa-f]{16,}+(?![0-9A-Za-z])")
+
+
+def uncommented(source: Source) -> Source | None:
+    """The source without its comments (`#`, `//`, `;`, `--`, `/* */`); None if it has none."""
+    text = source.plain
+    out: list[str] = []
+    position = 0
+    for match in _QUOTED_OR_COMMENT.finditer(text):
+        if match["quoted"] is None:
+            if "..." in match[0] or "…" in match[0]:
+                return None  # it may stand for bytes that were left out
+            out.append(text[position : match.start()])
+            out.append("".join(char if char == "\n" else " " for char in match[0]))
+            position = match.end()
+    if not position:
+        return None
+    out.append(text[position:])
+    return source.with_lines([line.rstrip() for line in "".join(out).split("\n")])
+
+
+def iter_unprefixed(source: Source) -> Iterator[Source]:
+    """The source without what a log, an editor or a tool put before each line, cut in several ways."""
+    times = [_TIME.match(line) for line in source.lines]
+    timed = [match.end() if match else 0 for match in times]
+    if all(match or not line.strip() for match, line in zip(times, source.lines, strict=True)):
+        yield source.kept(timed)
+        parts = [_LOG_PARTS.match(line, end) for line, end in zip(source.lines, timed, strict=True)]
+        if any(parts):
+            yield source.kept([part.end() if part else end for part, end in zip(parts, timed, strict=True)])
+        for mark in _SEPARATORS:
+            places = [line.find(mark, end) for line, end in zip(source.lines, timed, strict=True)]
+            if all(at >= 0 or not line.strip() for at, line in zip(places, source.lines, strict=True)):
+                yield source.kept([at + len(mark) if at >= 0 else 0 for at in places])
+    elif all((part := _LOG_PARTS.match(line)) and part[0].rstrip()[-1] in ":|>]" for line in source.lines):
+        yield source.kept([part.end() for line in source.lines if (part := _LOG_PARTS.match(line))])
+    rows = [line for line in source.lines if line.strip()]
+    if len(rows) < 2:
+        return
+    common = _common_start(min(rows), max(rows))
+    for mark in ("| ", ": ", "] ", "> ", " "):
+        cut = common.rfind(mark) + len(mark)
+        if cut >= len(mark) and re.search("[G-Zg-z]", common[:cut]):
+            yield source.kept([cut if line.strip() else 0 for line in source.lines])
+            break
+    numbers = [_NUMBERED.match(line) for line in source.lines]
+    if all(match or not line.strip() for match, line in zip(numbers, source.lines, strict=True)):
+        values = [int(match[1]) for match in numbers if match]
+        if values == list(range(values[0], values[0] + len(values))):
+            yield source.kept([match.end() if match else 0 for match in numbers])
+
+
+def _common_start(one: str, other: str) -> str:
+    """What two texts begin with alike."""
+    size = 0
+    while size < min(len(one), len(other)) and one[size] == other[size]:
+        size += 1
+    return one[:size]
+
+
+def byte_share(line: str) -> float:
+    """The part of a line's letters and digits that stands in numbers of bytes."""
+    words = _WORDS.findall(line)
+    total = sum(map(len, words))
+    if len(words) == 1 and len(words[0]) >= 24 and strong_base64(words[0]):
+        return 1.0
+    return sum(len(word) for word in words if _BYTES.fullmatch(word)) / total if total else 0.0
+
+
+def kinds_of(source: Source) -> str:
+    """A letter for each line: `b` bytes, `p` prose, `m` neither surely, ` ` nothing that counts."""
+    kinds = []
+    for line in source.plain.split("\n"):
+        if not re.search(r"\w", line) or is_frame(line):
+            kinds.append(" " if line.strip() not in ("*", "...", "…") else "b")
+            continue
+        share = byte_share(line)
+        if share >= 0.6 or _LONG_HEX.search(line):
+            kinds.append("b")
+            continue
+        time = _TIME.match(line)
+        kinds.append("p" if _is_prose(line[time.end() :] if time else line) else "m")
+    return "".join(kinds)
+
+
+def _is_prose(line: str) -> bool:
+    """Whether a line is surely text, and no damaged line of bytes."""
+    if _PAIRS.search(line) or _is_row(line):
+        return False
+    words = _WORDS.findall(line)
+    hexes = sum(len(word) for word in words if _HEXISH.fullmatch(word))
+    plain = sum(1 for word in words if _PLAIN_WORD.fullmatch(word) and not _HEXISH.fullmatch(word))
+    share = hexes / max(1, sum(map(len, words)))
+    return share < 0.35 or (plain >= 3 and share < 0.6)
+
+
+def _is_row(line: str) -> bool:
+    """Whether a line may be a damaged row of a dump."""
+    row = row_of(0, line)
+    if row is None or not row.body:
+        return False
+    has_digit = any(character.isdigit() for character in row.offset)
+    return len(row.offset) >= 4 and has_digit and bool(_HEXISH.fullmatch(row.body.split(None, 1)[0]))
+
+
+def groups_in_prose(source: Source) -> list[tuple[int, int]]:
+    """Ranges of lines that have bytes, in a text whose other lines are prose or frames; else empty."""
+    kinds = kinds_of(source)
+    if "m" in kinds:
+        return []
+    framed = any(kind == " " and line.strip() for kind, line in zip(kinds, source.lines, strict=True))
+    if "p" not in kinds and not framed:
+        return []
+    return [(match.start(), match.start() + len(match[0].rstrip())) for match in re.finditer("b[b ]*", kinds)]
+
+
+def frame_around(source: Source, first: int, last: int) -> tuple[int, int]:
+    """The range of lines with the borders and headers of a dump before and after it."""
+    while first > 0 and (is_frame(source.lines[first - 1]) or not source.lines[first - 1].strip()):
+        first -= 1
+    while last < len(source.lines) and (is_frame(source.lines[last]) or not source.lines[last].strip()):
+        last += 1
+    return first, last
+
+
+def hint(source: Source) -> str:
+    """Why a text that is mostly hex is no form of bytes: what stands in the way; empty for others."""
+    lines = source.plain.split("\n")
+    digits = whole = 0
+    letters = False
+    for line in lines:
+        for word in _WORDS.findall(line):
+            whole += len(word)
+            if _BYTES.fullmatch(word) or _LONG_HEX.search(word):
+                digits += len(word)
+                letters = letters or not word.isdigit()
+    if digits < 16 or digits * 2 < whole or not letters:
+        return ""
+    for row, line in enumerate(lines):
+        for match in _WORDS.finditer(line):
+            if not _BYTES.fullmatch(match[0]) and not _LONG_HEX.fullmatch(match[0]):
+                number, column = source.place_in(row, match.start())
+                shown = match[0] if len(match[0]) <= 20 else match[0][:19] + "…"
+                return f"mostly hex, but at line {number}, column {column} {shown!r} fits no form of bytes"
+    return ""
+
+
+def taken(source: Source, first: int, last: int) -> str:
+    """Which lines of a text were read: `first` to `last` (excluded) of the source."""
+    start, end = source.where[first] + 1, source.where[last - 1] + 1
+    what = f"line {start} was" if start == end else f"lines {start} to {end} were"
+    return f"{what} taken as the bytes; the text around was left out"
