@@ -464,12 +464,13 @@ class VariablesReader:
         tape.close(variables, at - 4 if eof else at)
         tape.leaf(v.EOF_HEAD, at - 4 if eof else at, at, 1 if eof else 0)
         size = self.head + at - self.start
-        short = self.head > 0 and size < v.SHORTEST_REQUEST
-        invalid = f"a request of {size} bytes is invalid: it has at least {v.SHORTEST_REQUEST}"
+        invalid = ""
+        if size < v.SHORTEST_REQUEST and self.head > 0:
+            invalid = f"a request of {size} bytes is invalid: it has at least {v.SHORTEST_REQUEST}"
         if not eof:
             text = "the end marker is missing" + ("; old clients leave it out" if self.head else "")
-            tape.note("missing-eof", at, f"{text}; {invalid}" if short else text, cursor.buffer)
-        elif short:
+            tape.note("missing-eof", at, f"{text}; {invalid}" if invalid else text, cursor.buffer)
+        elif invalid:
             tape.note("short-request", self.start - self.head, invalid, cursor.buffer)
         self.ended = eof
 
