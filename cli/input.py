@@ -110,7 +110,7 @@ class Input:
             self._pasted(self.text.encode("utf-8", "surrogateescape"), form)
             return
         data = self._read() if self.data is None else self.data
-        self._recognise(self._unpacked(data), form)
+        self._recognise(self._unpacked(data, form == RAW), form)
 
     def _recognise(self, chunks: Iterator[bytes], form: str | None) -> None:
         if form == RAW:
@@ -246,8 +246,11 @@ class Input:
             position += len(chunk)
             yield chunk
 
-    def _unpacked(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """The chunks, unpacked if they are compressed. Raises InputError if that needs a missing module."""
+    def _unpacked(self, chunks: Iterator[bytes], raw: bool) -> Iterator[bytes]:
+        """The chunks, unpacked if they are compressed.
+
+        If that needs a missing module, `raw` chunks are given as they are; otherwise raises InputError.
+        """
         first = next(chunks, b"")
         while first and may_be_compressed(first):
             more = next(chunks, b"")
@@ -264,6 +267,9 @@ class Input:
         from wirelens.codecs.captures.compression import unpacker as unpacker_of
 
         unpacker = self.unpacker = unpacker_of(compression)
+        if unpacker is None and raw:
+            yield from _chained([first], chunks)
+            return
         if unpacker is None:
             from wirelens.cli.version import install_command
 
