@@ -93,6 +93,9 @@ class Codec:
     answers: tuple[str, ...] = ()  # other protocols that the opposite direction of a stream may use
     tunnelled: bool = False  # whether other protocols often contain it: found mid-stream, it proves nothing
     summary_has_kind: bool = False  # whether its summaries already state the kind of message
+    proves_ahead: int = (
+        0  # bytes after damage that have to be there, or the end, for the result of `resync` to stand
+    )
     may_leave: bool = False  # whether after some messages the stream is of another protocol
     codes: dict[str, Code] = {}  # noqa: RUF012  # codes of its notes and errors that codes.py does not have
 

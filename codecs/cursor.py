@@ -5,37 +5,11 @@ from typing import Final
 from librt.strings import read_i16_be, read_i32_be, read_i64_be
 from mypy_extensions import i64, mypyc_attr
 
-from wirelens.codecs.errors import WirelensError
+from wirelens.codecs.errors import DecodeError as DecodeError
 from wirelens.codecs.tape import Buffer
 from wirelens.codecs.words import count
 
 VARINT_BYTES: Final = 10
-
-
-class DecodeError(WirelensError):
-    """Bytes that do not decode.
-
-    `code` is one of codes.py; `offset` is absolute, in bytes, in the input; `text` states what was expected
-    and found. `needed` is 0, or, if the buffer ends too early, how many bytes of it are needed to go on.
-    """
-
-    def __init__(self, code: str, offset: int, text: str, needed: int = 0) -> None:
-        super().__init__(code, offset, text, needed)
-        self.code = code
-        self.offset = offset
-        self.text = text
-        self.needed = needed
-
-    @property
-    def incomplete(self) -> bool:
-        """Whether more input may still complete the message."""
-        return self.needed != 0
-
-    def __str__(self) -> str:
-        return f"{self.text} (offset {self.offset}, {self.code})"
-
-    def __reduce__(self) -> tuple[type["DecodeError"], tuple[str, int, str, int]]:
-        return (DecodeError, (self.code, self.offset, self.text, self.needed))
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)

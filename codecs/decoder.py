@@ -62,6 +62,7 @@ class Decoder:
         self._wanted: i64 = 0  # bytes of `_data` to have before the next attempt
         self._received: i64 = 0
         self._read_again: i64 = 0
+        self._first: Final[i64] = base
         self._wasted: i64 = 0  # bytes read in messages that failed
         if protocol is not None and protocol != UNKNOWN:
             self.codec = registry.get(protocol)
@@ -223,15 +224,23 @@ class Decoder:
                     self._wanted = error.needed
                     return
                 tape.close_from(0, min(cursor.pos, end))
-                self._wasted += cursor.pos - start
+                reached = min(max(cursor.pos, error.offset - self._base, start + 1), end)
+                if not final and end < start + codec.proves_ahead:
+                    self._wanted = start + codec.proves_ahead
+                    return
+                wasted = self._wasted + (reached - start)
                 again = start + 1
-                if self._wasted > ATTEMPT_FACTOR * self._received + ATTEMPT_FREE:
+                if (
+                    error.code == "limit"
+                    or wasted > ATTEMPT_FACTOR * (self._base + reached - self._first) + ATTEMPT_FREE
+                ):
                     # one damaged claim inside the other: what was read is not read once more
-                    again = max(again, min(cursor.pos, end))
+                    again = reached
                 following = self._next_start(codec, start, again, end, final)
                 if following < 0:
                     self._wanted = end + 1
                     return
+                self._wasted = wasted
                 records.append(self._failed(codec, tape, error, start, following))
                 self._pos = following
                 continue
@@ -270,17 +279,24 @@ class Decoder:
 
         `again`: from where on a message is looked for.
         """
-        last = min(end, start + OPAQUE_BYTES)
+        most = start + OPAQUE_BYTES
+        last = min(end, most)
+        if again >= most:  # what was read belongs to the record
+            return again
         if again < last:
             following = codec.resync(self._data, again, last)
             if following < last:
                 return following
-        return last if final or last < end or last == start + OPAQUE_BYTES else -1
+        return last if final or last < end or last == most else -1
 
     def _failed(self, codec: Codec, tape: Tape, error: DecodeError, start: i64, end: i64) -> Record:
         raw = self._data[start:end]
         last = self._base + end
-        # decoding goes on inside what was read: its notes are of what follows
+        # decoding may go on inside what was read: its nodes and notes are of what follows
+        tape.trim(end)
         tape.notes[:] = [note for note in tape.notes if note.offset <= last]
+        if error.offset > last:
+            text = f"another message starts here; read on, at offset {error.offset}: {error.text}"
+            error = DecodeError(error.code, last, text)
         kept = tape if tape.size() or tape.notes else None
         return Record(codec, int(self._base + start), int(end - start), kept, error, raw)

@@ -179,7 +179,9 @@ class Writer:
             out.write(b"]")
         elif frame.mode == _KEYED and frame.count & 1:
             out.write(b": null")
-        if frame.hints is not None and not self.plain:
+        if self.plain:
+            frame.hints = None  # this frame is used again
+        elif frame.hints is not None:
             out.write(b', "$wire": ' if frame.count else b'"$wire": ')
             out.write(dumps(frame.hints).encode())
             frame.hints = None

@@ -24,6 +24,7 @@ from librt.vecs import extend, vec
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.codes import Note
+from wirelens.codecs.errors import DecodeError
 
 WIDTH: Final = 5
 HEAD: Final = 0
@@ -148,6 +149,8 @@ class Fault:
 
 LEAST_ROOM: Final = 16  # a new tape has room for at least this many nodes,
 MOST_ROOM: Final = 256  # and at most this many
+DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; then it grows by a quarter
+MOST_NODES: Final = 1 << 23  # nodes of one message, of 40 bytes each
 _ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
 
 
@@ -208,8 +211,7 @@ class Tape:
         at = index * WIDTH
         words = self.words
         if at == len(words):
-            words = extend(words, words)
-            self.words = words
+            words = self._more(start)
         words[at + HEAD] = head
         words[at + START] = start
         words[at + END] = end
@@ -217,6 +219,24 @@ class Tape:
         words[at + NUMBER] = number
         self.count = index + 1
         return index
+
+    def _more(self, start: i64) -> vec[i64]:
+        """Make room for more nodes, of which the next starts at `start`; the words. Raises `limit`."""
+        words = self.words
+        count = self.count
+        if count >= MOST_NODES:
+            if self._buffers is not None and len(self._buffers) > 1:  # `start` may be in any of them
+                start = words[START]
+            raise DecodeError(
+                "limit", self.buffer.absolute(start), f"a message of more than {MOST_NODES:,} values"
+            )
+        if count < DOUBLED:
+            words = extend(words, words)
+        else:
+            more = min(count // 4, MOST_NODES - count)
+            words = extend(words, words[: more * WIDTH])
+        self.words = words
+        return words
 
     def open(self, head: i64, start: i64, number: i64) -> i64:
         """Write a node whose children follow until `close`; returns its index."""
@@ -317,6 +337,28 @@ class Tape:
         """Drop the nodes from index `size` on, and nothing else."""
         self.count = size
 
+    def trim(self, position: i64) -> None:
+        """Drop the nodes that start at or after a position of the tape's own buffer, and unused room."""
+        words = self.words
+        count = self.count
+        index: i64 = 0
+        while index < count and words[index * WIDTH + START] < position:
+            if words[index * WIDTH + HEAD] & EMBEDDED:
+                index = words[index * WIDTH + NEXT]  # its content is in another buffer
+            else:
+                index += 1
+        count = min(index, count)
+        index = 0
+        while index < count:
+            at = index * WIDTH
+            if words[at + NEXT] > count:
+                words[at + NEXT] = count
+                words[at + END] = min(words[at + END], position)
+            index += 1
+        self.count = count
+        if len(words) > (count + MOST_ROOM) * WIDTH:
+            self.words = words[: count * WIDTH]
+
     def take(self, other: "Tape") -> None:
         """Replace the contents with those of another reading of the same bytes."""
         self.words = other.words
@@ -336,8 +378,7 @@ class Tape:
         size = len(nodes)
         words = self.words
         while at + size > len(words):
-            words = extend(words, words)
-        self.words = words
+            words = self._more(position)
         place: i64 = 0
         while place < size:
             head = nodes[place + HEAD]

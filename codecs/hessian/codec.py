@@ -17,6 +17,8 @@ from wirelens.codecs.tape import Tape
 class Hessian(Codec):
     """Hessian in one of its dialects."""
 
+    proves_ahead = 1 << 20
+
     def __init__(self, dialect: int) -> None:
         super().__init__(d.NAMES[dialect])
         self.dialect = dialect

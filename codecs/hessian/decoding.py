@@ -574,12 +574,12 @@ def _refuse_2006(dialect: int, cursor: Cursor, start: i64, final: bool) -> None:
     """Raise `hessian-2006` if the bytes from `start` on read in that layout, and in none of the dialects."""
     if not _reads(d.LAYOUT_2006, cursor, start, final):
         return
-    for other in (d.V1, d.DRAFT, d.FINAL):
-        if other != dialect and _reads(other, cursor, start, final):
-            return
     if not final:
         cursor.pos = start
         raise cursor.short(cursor.end - start + 1, "the rest of a message in the layout of 2006")
+    for other in (d.V1, d.DRAFT, d.FINAL):
+        if other != dialect and _reads(other, cursor, start, final):
+            return
     raise cursor.error(
         "hessian-2006",
         start,

@@ -10,10 +10,14 @@ from wirelens.codecs.hessian.parts import Parts
 from wirelens.codecs.hessian.tables import (
     CLASS_FIELDS,
     CLASS_FLAGS,
+    CLASS_NAMES,
     CLASS_NODE,
     CLASS_WORDS,
+    COSTLY,
     NAMED,
     ODD,
+    REPEATS_FACTOR,
+    REPEATS_FREE,
     SAME,
     TYPE_END,
     TYPE_FIRST,
@@ -97,6 +101,9 @@ class Heads(Parts):
         else:
             defined = types[place + TYPE_NODE]
             text_start = types[place + TYPE_START]
+            size = self.tape.end(defined) - self.tape.start(defined)
+            if size > REPEATS_FACTOR:
+                self._repeat(size, start)
             empty = text_start >= 0 and text_start == types[place + TYPE_END]
             if empty or types[place + TYPE_FIRST] != number:
                 flags = forms.TYPE | forms.NUMBERED
@@ -270,7 +277,8 @@ class Heads(Parts):
         flags: i64 = 0
         if not usual or (self.dialect == d.FINAL and index <= 15):
             flags = forms.OPCODE
-        if flags or definitions or tables.classes[place + CLASS_FLAGS] & SAME:
+        if flags or definitions or tables.classes[place + CLASS_FLAGS] & (SAME | COSTLY):
+            self.use_class(index, start)
             head |= self.object_form(index, flags, definitions) << FORM_SHIFT
         references = tables.references
         node = self.tape.open(
@@ -278,6 +286,25 @@ class Heads(Parts):
         )
         tables.references = append(references, node)
         return tables.classes[place + CLASS_FIELDS]
+
+    def use_class(self, index: i64, start: i64) -> None:
+        """Count the names of a COSTLY class once more, for its object at `start`."""
+        classes = self.tables.classes
+        place = index * CLASS_WORDS
+        if classes[place + CLASS_FLAGS] & COSTLY:
+            self._repeat(classes[place + CLASS_NAMES], start)
+
+    def _repeat(self, size: i64, start: i64) -> None:
+        """Count names of `size` bytes, which the value at `start` repeats. Raises `limit`."""
+        tables = self.tables
+        tables.repeated += size
+        if tables.repeated > max(REPEATS_FREE, REPEATS_FACTOR * (start - self.first)):
+            raise self.fail(
+                start,
+                "limit",
+                start,
+                f"repeated names of {tables.repeated} bytes in {start - self.first} bytes so far",
+            )
 
     def object_2006(self, head: i64) -> i64:
         """Open the object that follows its class definition in the layout of 2006; its number of fields."""
@@ -396,7 +423,7 @@ class Heads(Parts):
         if valued:
             tape.set_flags(node, t.VALUED)
             fields = 1
-        tables.add_class(node, fields, name, pos, flags)
+        tables.add_class(node, fields, name, pos, flags, pos - start)
 
     def _known_class(self, start: i64, before: i64) -> bool:
         """Write the class definition at `start` from the table of known ones; False if it is not there."""
@@ -414,5 +441,5 @@ class Heads(Parts):
         if self.tables.find_class(tape, self.data, node, name, end, False) >= 0:
             flags = SAME
         cursor.pos = end
-        self.tables.add_class(node, known.fields, name, end, flags)
+        self.tables.add_class(node, known.fields, name, end, flags, end - start)
         return True

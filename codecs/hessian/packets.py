@@ -56,7 +56,7 @@ class Packets:
                 if cursor.pos == cursor.end:
                     return True
             except DecodeError as error:
-                if error.incomplete and not self.final and self.packets_read > 0:
+                if error.incomplete and not self.final:
                     raise
             cursor.pos = start
             tape.rollback(mark)

@@ -33,6 +33,7 @@ class Parts:
         self.data: Final = cursor.data
         self.actions: Final = d.TABLES[tables.dialect]
         self.dialect: Final[i64] = tables.dialect
+        self.first: Final[i64] = cursor.pos  # where the scope starts
         self.wide: i64 = tables.units or 2  # units that a four-byte character counts
         self.wide_seen = False
         self.overlong_seen = False

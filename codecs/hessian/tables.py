@@ -16,12 +16,14 @@ CLASS_FIELDS: Final = 1  # how many
 CLASS_NAME: Final = 2  # where the content of its name starts; -1 for a name in chunks
 CLASS_END: Final = 3  # where the definition ends
 CLASS_FLAGS: Final = 4
-CLASS_WORDS: Final = 5
+CLASS_NAMES: Final = 5  # bytes of its name and its fields' names, where it is COSTLY
+CLASS_WORDS: Final = 6
 
 # Flags of a class.
 SAME: Final = 1  # an earlier class has the same name and fields
 NAMED: Final = 2  # its name is in an unusual form
 ODD: Final = 4  # something else about its bytes is unusual
+COSTLY: Final = 8  # an object may be so much smaller than its names that its uses are counted
 
 # The words of a type in `Tables.types`.
 TYPE_NODE: Final = 0
@@ -29,6 +31,10 @@ TYPE_START: Final = 1  # of its content
 TYPE_END: Final = 2
 TYPE_FIRST: Final = 3  # the number of the first type with the same text
 TYPE_WORDS: Final = 4
+
+# Names are sent once, and shown at each use: what their uses add stays in proportion to the bytes.
+REPEATS_FACTOR: Final = 64  # bytes of repeated names for each byte of the scope,
+REPEATS_FREE: Final = 1 << 16  # and as many at least
 
 _FEW: Final = 12  # entries are compared one by one up to this many, then looked up in a dictionary
 
@@ -39,6 +45,7 @@ class Tables:
 
     A scope is a stream of values, or the content of one call, reply, message or envelope. `units`: how many
     units the writer counted for a character in four-byte UTF-8, 1 or 2; 0 while that is not known.
+    `repeated`: bytes of names that were sent once and count again, for their uses.
     """
 
     def __init__(self, dialect: i64) -> None:
@@ -47,6 +54,7 @@ class Tables:
         self.classes: vec[i64] = vec[i64](capacity=8 * CLASS_WORDS)
         self.types: vec[i64] = vec[i64](capacity=4 * TYPE_WORDS)
         self.units: i64 = 0
+        self.repeated: i64 = 0
         self.class_keys: dict[bytes, int] | None = None
         self.type_keys: dict[bytes, int] | None = None
 
@@ -58,10 +66,13 @@ class Tables:
         """The number of class definitions."""
         return len(self.classes) // CLASS_WORDS
 
-    def add_class(self, node: i64, fields: i64, name: i64, end: i64, flags: i64) -> None:
-        """Give a definition the next number; the arguments are the words of a class."""
+    def add_class(self, node: i64, fields: i64, name: i64, end: i64, flags: i64, names: i64) -> None:
+        """Give a definition of `names` bytes the next number; the arguments are the words of a class."""
+        if names > REPEATS_FACTOR * (1 + fields):
+            flags |= COSTLY
+            self.repeated -= names  # its first use repeats nothing
         classes = append(append(self.classes, node), fields)
-        self.classes = append(append(append(classes, name), end), flags)
+        self.classes = append(append(append(append(classes, name), end), flags), names)
 
     def find_class(self, tape: Tape, data: bytes, node: i64, name: i64, end: i64, odd: bool) -> i64:
         """The number of the first class with the same name and fields as CLASS node `node`; -1 if it is new.

@@ -24,7 +24,15 @@ from wirelens.codecs.hessian.doubles import (
     single_fits,
 )
 from wirelens.codecs.hessian.heads import Heads
-from wirelens.codecs.hessian.tables import CLASS_FIELDS, CLASS_FLAGS, CLASS_NODE, CLASS_WORDS, SAME, Tables
+from wirelens.codecs.hessian.tables import (
+    CLASS_FIELDS,
+    CLASS_FLAGS,
+    CLASS_NODE,
+    CLASS_WORDS,
+    COSTLY,
+    SAME,
+    Tables,
+)
 from wirelens.codecs.hessian.texts import MEASURE_FLAGS, MEASURE_SHIFT, NOT_SIMPLE, measure
 from wirelens.codecs.scan import plain_end
 from wirelens.codecs.tape import FORM_SHIFT, REFERRED, SIMPLE, Tape
@@ -74,6 +82,7 @@ class Values(Heads):
         references = tables.references
         classes = tables.classes
         types = tables.types
+        repeated = tables.repeated
         self.wide_seen = False
         try:
             self.wide = 2
@@ -91,6 +100,7 @@ class Values(Heads):
         tables.references = references
         tables.classes = classes
         tables.types = types
+        tables.repeated = repeated
         tables.class_keys = None
         tables.type_keys = None
         self.early = vec[i64]()
@@ -236,7 +246,8 @@ class Values(Heads):
                     classes = tables.classes
                     if class_at >= len(classes):
                         raise self.fail(start, "bad-value", start, self.no_class(index))
-                    if definitions or classes[class_at + CLASS_FLAGS] & SAME:
+                    if definitions or classes[class_at + CLASS_FLAGS] & (SAME | COSTLY):
+                        self.use_class(index, start)
                         head |= self.object_form(index, 0, definitions) << FORM_SHIFT
                         definitions = 0
                     references = tables.references

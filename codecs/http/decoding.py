@@ -149,9 +149,17 @@ class _Reader:
                 if not is_space(self.data[after]):
                     break
                 after = self._line_end(start, after, MAX_HEAD, what)
+                text = "a header's value goes on in the next line"
+                tape.note("bad-header", at, text, cursor.buffer)
             self._header(parse_line(self.data, at, after), of_message)
             at = after
             cursor.pos = at
+        data = self.data
+        nul: i64 = data.find(b"\0", start, after)
+        if nul >= 0:
+            tape.note("bad-header", nul, "a NUL in a header line", cursor.buffer)
+        if data.count(b"\r", start, after) != data.count(b"\r\n", start, after):
+            tape.note("bad-header", start, "a CR without LF in a header line", cursor.buffer)
         if headers < 0 and of_message:
             headers = tape.open(head, start, 0)
         if headers >= 0:
@@ -177,6 +185,9 @@ class _Reader:
         tape.close(pair, line.end)
         if not line.usual:
             self.flags |= UNUSUAL_LINES
+            if line.value >= 0 and data[line.name_end] != 0x3A:
+                text = "space between a header's name and its colon"
+                tape.note("bad-header", line.start, text, self.cursor.buffer)
 
     # --- the body's framing -----------------------------------------------------------------------------
 
@@ -193,6 +204,7 @@ class _Reader:
             return
         start = cursor.pos
         length = head.length
+        self._note_smuggling()
         if head.chunked:
             if response and self._lacks_body("a chunked body"):
                 self.flags |= ABSENT_BODY
@@ -225,6 +237,19 @@ class _Reader:
         self.body.add(self.cursor.pos, end)
         self.cursor.pos = end
         self.body.write(self.head)
+
+    def _note_smuggling(self) -> None:
+        """Note what readers in a row may frame differently, so that they see different messages."""
+        head = self.head
+        if head.transfer:
+            if head.lengths:
+                self._note_header("Content-Length beside Transfer-Encoding; the latter counts")
+            if head.transfer.count(b"chunked") > 1:
+                self._note_header("Transfer-Encoding has chunked more than once")
+            if head.minor == 0:
+                self._note_header("Transfer-Encoding in HTTP/1.0, where many readers ignore it")
+        if head.length >= 0 and (len(head.lengths) > 1 or b"," in head.lengths[0]):
+            self._note_header("Content-Length more than once")
 
     def _note_header(self, text: str) -> None:
         self.tape.note("bad-header", self.tape.start(1), text, self.cursor.buffer)

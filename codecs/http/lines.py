@@ -98,6 +98,7 @@ class Head:
         match = START_LINE.match(start_line)
         self.valid: Final = match is not None and match.end() == len(start_line)
         self.status: Final = 0 if match is None or match[1] is None else int(match[1])  # 0: a request
+        self.minor: Final = 1 if match is None or b"HTTP/1.0" not in start_line else 0
         self.lengths: Final[list[bytes]] = []
         self.codings: Final[list[bytes]] = []
         self.transfer: Final[list[bytes]] = []

@@ -205,7 +205,7 @@ def test_spacing_case_folds_and_line_ends_of_headers_are_kept() -> None:
     ]
     assert parsed["body"] == {"data": "6f6b"}
     assert sorted(parsed["$wire"]["lines"]) == ["0", "1", "4", "5", "before", "end", "start"]
-    assert codes(record) == ["bad-header"]
+    assert codes(record) == ["bad-header"] * 3
 
 
 def test_bytes_that_are_not_utf8() -> None:
@@ -249,8 +249,8 @@ def test_the_reply_to_a_head() -> None:
 @pytest.mark.parametrize(
     ("headers", "body", "noted"),
     [
-        (b"Content-Length: 2\r\nContent-Length: 2\r\n", b"ok", False),
-        (b"Content-Length: 2, 2\r\n", b"ok", False),
+        (b"Content-Length: 2\r\nContent-Length: 2\r\n", b"ok", True),
+        (b"Content-Length: 2, 2\r\n", b"ok", True),
         (b"Content-Length: 02\r\n", b"ok", False),
         (b"Content-Length: 2\r\nContent-Length: 3\r\n", b"", True),
         (b"Content-Length: -2\r\n", b"", True),
@@ -585,3 +585,25 @@ def test_every_part_has_its_offset() -> None:
         start, end = node.span
         assert 0 <= start <= end <= len(data)
         nodes.extend(node.parts())
+
+
+SMUGGLED = [
+    (b"POST / HTTP/1.1\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "beside"),
+    (b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", "Content-Length more than once"),
+    (b"POST / HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\nx", "Content-Length more than once"),
+    (b"POST / HTTP/1.1\r\nContent-Length : 1\r\n\r\nx", "space between"),
+    (b"GET / HTTP/1.1\r\nA: b\rc\r\n\r\n", "CR without LF"),
+    (b"GET / HTTP/1.1\r\nA: b\0c\r\n\r\n", "NUL"),
+    (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", "chunked more than once"),
+    (b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP/1.0"),
+    (b"GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", "next line"),
+]
+
+
+@pytest.mark.parametrize(("data", "words"), SMUGGLED)
+def test_what_smuggles_requests_is_noted(data: bytes, words: str) -> None:
+    record = codecs.decode(data, "http")[0]
+    assert record.error is None
+    assert record.length == len(data)
+    assert [note.code for note in record.notes if words in note.text] == ["bad-header"]
+    assert codecs.encode([record.to_json()]) == data
