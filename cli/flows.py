@@ -32,6 +32,7 @@ Examples:
 
 \b
 The first of two numbers is that of the client: the side that sent the SYN, or else the first packet.
+unanswered: requests without a reply. orphaned: replies to no request in the capture.
 Flows of unknown protocols are listed with --all."""
 
 
@@ -209,6 +210,16 @@ class Row:
         return " / ".join(named or names)
 
     @property
+    def unanswered(self) -> int:
+        """The number of requests without a reply."""
+        return sum(side.unanswered for side in self.flow.directions)
+
+    @property
+    def orphaned(self) -> int:
+        """The number of replies to no known request."""
+        return sum(side.orphaned for side in self.flow.directions)
+
+    @property
     def bits(self) -> float:
         """The evidence of the direction that has more."""
         return max([verdict.bits for verdict in self.verdicts if verdict is not None], default=0.0)
@@ -232,6 +243,8 @@ class Row:
             f"{first.length - first.gap_bytes:,} / {second.length - second.gap_bytes:,}",
             f"{self.undecoded:,}" if self.undecoded else "",
             f"{first.gap_bytes + second.gap_bytes:,}" if first.gap_count + second.gap_count else "",
+            f"{self.unanswered:,}" if self.unanswered else "",
+            f"{self.orphaned:,}" if self.orphaned else "",
             duration(self.slowest_us / 1e6) if self.slowest_us >= 0 else "",
             duration((self.flow.last_us - self.flow.first_us) / 1e6),
         )
@@ -252,6 +265,8 @@ class Row:
                     "bits": 0.0 if verdict is None else round(verdict.bits, 1),
                     "reasons": [] if verdict is None else list(verdict.reasons),
                     "messages": self.replies if number else self.messages,
+                    "unanswered": side.unanswered,
+                    "orphaned": side.orphaned,
                     "bytes": side.length - side.gap_bytes,
                     "missing": side.gap_bytes,
                     "gaps": side.gap_count,
@@ -267,6 +282,8 @@ class Row:
             "start": time_text(flow.first_us),
             "end": time_text(flow.last_us),
             "undecoded": self.undecoded,
+            "unanswered": self.unanswered,
+            "orphaned": self.orphaned,
             "slowest": None if self.slowest_us < 0 else self.slowest_us / 1_000_000,
             "directions": sides,
         }
@@ -325,11 +342,13 @@ HEADINGS: Final = (
     "bytes",
     "undecoded",
     "gaps",
+    "unanswered",
+    "orphaned",
     "slowest",
     "duration",
 )
 LEFT: Final = (1, 2)  # columns aligned left
-LESS: Final = (3, 8, 9, 4)  # columns that a narrow terminal leaves out, in this order
+LESS: Final = (3, 10, 11, 4)  # columns that a narrow terminal leaves out, in this order
 
 
 def table(rows: list[Listed], output: Output) -> None:
@@ -351,7 +370,15 @@ def table(rows: list[Listed], output: Output) -> None:
         if width is not None and place in used and sum([needs[column] + 2 for column in used]) - 2 > width:
             used.remove(place)
     widths = [needs[place] for place in used]
-    styles = {0: lay.NUMBER, 1: lay.PLAIN, 2: lay.PROTOCOL, 6: lay.ERROR, 7: lay.NOTE}
+    styles = {
+        0: lay.NUMBER,
+        1: lay.PLAIN,
+        2: lay.PROTOCOL,
+        6: lay.ERROR,
+        7: lay.NOTE,
+        8: lay.NOTE,
+        9: lay.NOTE,
+    }
 
     def show(cells: Sequence[str], heading: bool) -> None:
         line: Line = []

@@ -394,9 +394,8 @@ class Conversations:
             self._give(side, decoder.gap(piece.gap), messages)
             if decoder.left:
                 self._leave(side, messages)
-                at = (piece.offset, piece.data, piece.time_us, piece.packets, piece.gap)
-                rest = Piece(side.flow, side.direction, at[0], at[1], at[2], at[3], at[4], (), "")
-                self._take(side, rest, messages)
+                piece.notes = ()
+                self._take(side, piece, messages)
                 return
             decoder.role = self._role(side)
         size: i64 = len(piece.data)
@@ -404,6 +403,7 @@ class Conversations:
             return
         start: i64 = piece.offset
         side.position = start + size
+        side.acked = piece.acked
         side.arrivals.append(Arrival(start, start + size, piece.complete_us, piece.packets))
         side.held += size + ARRIVAL_COST
         self._held += size + ARRIVAL_COST
@@ -563,7 +563,12 @@ def _place_of(entry: tuple[int, Piece]) -> int:
 
 def known(messages: list[Message]) -> list[Record]:
     """The records of known protocols."""
-    return [message.record for message in messages if message.record.codec is not None]
+    return [message.record for message in known_messages(messages)]
+
+
+def known_messages(messages: list[Message]) -> list[Message]:
+    """The messages of known protocols."""
+    return [message for message in messages if message.record.codec is not None]
 
 
 def _verdict(detection: Detection, flow: Flow) -> Verdict:

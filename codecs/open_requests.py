@@ -20,12 +20,13 @@ class Request:
     """An open request: its pair's number (0: replies are not paired with it) and its time.
 
     `part`: the last part of a series of replies, `parts`: how many of them came. `expected`: whether its role
-    makes a reply certain.
+    makes a reply certain. `end`: TCP sequence number of its end, -1 for a datagram.
     """
 
-    def __init__(self, pair: i64, time_us: i64, exchange: Exchange) -> None:
+    def __init__(self, pair: i64, time_us: i64, exchange: Exchange, end: i64 = -1) -> None:
         self.pair: Final[i64] = pair
         self.time_us: i64 = time_us
+        self.end: Final[i64] = end
         self.method: Final = exchange.method
         self.session: Final = exchange.session
         self.expected: Final = not exchange.optional and not exchange.oneway
@@ -40,6 +41,7 @@ class Request:
         return (
             int(self.pair),
             int(self.time_us),
+            int(self.end),
             self.method,
             self.session,
             flags,
@@ -49,7 +51,7 @@ class Request:
     @staticmethod
     def load(state: State) -> "Request":
         """The request that `save` gave."""
-        pair, time_us, method, session, (expected, numbered, answered), (part, parts) = state
+        pair, time_us, end, method, session, (expected, numbered, answered), (part, parts) = state
         exchange = Exchange(
             "request",
             optional=not expected,
@@ -57,7 +59,7 @@ class Request:
             method=method,
             session=tuple(session),
         )
-        request = Request(pair, time_us, exchange)
+        request = Request(pair, time_us, exchange, end)
         request.answered = answered
         request.part = part
         request.parts = parts
@@ -66,9 +68,10 @@ class Request:
 
 @mypyc_attr(acyclic=True)
 class Early:
-    """A reply that was captured before its request.
+    """A reply, or the first of a series, that was captured before its request.
 
-    `acked`: the acknowledgment number that its side had sent, -1 for a datagram.
+    `acked`: the acknowledgment number that its side had sent, -1 for a datagram. `part`: the last part of the
+    series, `parts`: how many of them came, `last`: whether that is all.
     """
 
     def __init__(self, key: str, pair: i64, time_us: i64, acked: i64) -> None:
@@ -76,6 +79,9 @@ class Early:
         self.pair: Final[i64] = pair
         self.time_us: Final[i64] = time_us
         self.acked: Final[i64] = acked
+        self.part: i64 = 0
+        self.parts: i64 = 0
+        self.last = True
 
 
 class Requests:
@@ -86,6 +92,8 @@ class Requests:
         self.count: i64 = 0  # of those with a key
         self.queue: list[Request] = []
         self.early: list[Early] = []
+        self.taken: Request | None = None  # the first one, if a datagram captured before it was its reply
+        self.begun = False  # whether there was a request
         # digests of the last datagrams: the number of their pair, and their time
         self.repeated: dict[str, tuple[int, int]] = {}
 
@@ -129,8 +137,11 @@ class Requests:
         if not requests:
             del self.keyed[key]
 
-    def answer(self, exchange: Exchange) -> tuple[str, Request | None]:
-        """The open request that a reply belongs to, and the key that it was found under."""
+    def answer(self, exchange: Exchange, acked: i64) -> tuple[str, Request | None]:
+        """The open request that a reply belongs to, and the key that it was found under.
+
+        `acked`: sequence number up to which its sender had received requests, -1 if that is not certain.
+        """
         if exchange.first_key:
             request = self.latest(exchange.first_key)
             if request is not None:
@@ -138,6 +149,8 @@ class Requests:
         if exchange.key:
             return exchange.key, self.latest(exchange.key)
         for request in self.queue:
+            if acked >= 0 and request.end >= 0 and 0 < (request.end - acked) & 0xFFFFFFFF < WINDOW:
+                break  # the sender of the reply did not have this request yet
             if request.numbered or exchange.answers_all:
                 return "", request
         return "", None
@@ -147,6 +160,13 @@ class Requests:
         self.early.append(reply)
         if len(self.early) > EARLY_REPLIES:
             del self.early[0]
+
+    def series(self, key: str) -> Early | None:
+        """The series of replies that waits for its request, if there is one."""
+        for reply in self.early:
+            if reply.key == key and not reply.last:
+                return reply
+        return None
 
     def take_early(self, key: str, time_us: i64, end: i64) -> Early | None:
         """The reply captured before this request, if there is one.
@@ -187,18 +207,28 @@ class Requests:
         """What is open, as plain values."""
         keyed = [(key, request.save()) for key, requests in self.keyed.items() for request in requests]
         queue = [request.save() for request in self.queue]
-        early = [(reply.key, int(reply.pair), int(reply.time_us), int(reply.acked)) for reply in self.early]
+        early = [
+            (
+                (reply.key, int(reply.pair), int(reply.time_us), int(reply.acked)),
+                (int(reply.part), int(reply.parts), reply.last),
+            )
+            for reply in self.early
+        ]
         repeated = [(digest, *pair) for digest, pair in self.repeated.items()]
-        return (tuple(keyed), tuple(queue), tuple(early), tuple(repeated))
+        taken = () if self.taken is None else self.taken.save()
+        return (tuple(keyed), tuple(queue), tuple(early), tuple(repeated), taken, self.begun)
 
     def load(self, state: State) -> None:
         """Continue with what `save` gave."""
-        keyed, queue, early, repeated = state
+        keyed, queue, early, repeated, taken, self.begun = state
+        self.taken = Request.load(taken) if taken else None
         for key, saved in keyed:
             self.add(key, Request.load(saved))
         for saved in queue:
             self.add("", Request.load(saved))
-        for key, pair, time_us, acked in early:
-            self.expect(Early(key, pair, time_us, acked))
+        for (key, pair, time_us, acked), series in early:
+            reply = Early(key, pair, time_us, acked)
+            reply.part, reply.parts, reply.last = series
+            self.expect(reply)
         for digest, pair, time_us in repeated:
             self.repeat(digest, pair, time_us)

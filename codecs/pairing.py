@@ -16,7 +16,7 @@ from wirelens.codecs.open_requests import WINDOW, Early, Request, Requests
 from wirelens.codecs.record import Record
 from wirelens.codecs.sides import Side
 
-LEAST_AHEAD: Final = 4  # bytes that were acknowledged before they were captured, to be a request
+LEAST_REPEATED: Final = 32  # bytes of a reply without an id, beyond which an equal one repeats it
 
 
 class Pairs:
@@ -31,21 +31,15 @@ class Pairs:
         if requests is None:
             requests = side.requests = Requests()
         key = exchange.key
-        if exchange.oneway:
-            if not key:  # one that is confirmed in order
-                requests.add(key, Request(0, time_us, exchange))
-            return 0
         flow = side.flow
         direction = flow.directions[side.direction]
-        if requests.early:
-            end: i64 = -1
-            if flow.transport == "tcp":
-                end = (direction.sequence + record.offset + record.length) & 0xFFFFFFFF
-            reply = requests.take_early(key, time_us, end)
-            if reply is not None:
-                flow.directions[1 - side.direction].orphaned -= 1
-                _note(record, "reply-first", "its reply was captured before it")
-                return reply.pair
+        end: i64 = -1
+        if flow.transport == "tcp" and direction.sequence >= 0:
+            end = (direction.sequence + record.offset + record.length) & 0xFFFFFFFF
+        if exchange.oneway:
+            if not key:  # one that is confirmed in order
+                requests.add(key, Request(0, time_us, exchange, end))
+            return 0
         pair: i64 = 0
         if flow.transport == "udp":
             pair = requests.repetition(_digest(exchange, record), time_us)
@@ -53,6 +47,24 @@ class Pairs:
                 _note(record, "duplicate-id", "this request was sent before")
                 requests.renew(key, pair, time_us)
                 return pair
+        first = not requests.begun
+        requests.begun = True
+        if requests.early:
+            reply = requests.take_early(key, time_us, end)
+            if reply is not None:
+                flow.directions[1 - side.direction].orphaned -= 1
+                _note(record, "reply-first", "its reply was captured before it")
+                request = Request(reply.pair, time_us, exchange, end)
+                request.answered = True
+                request.part = reply.part
+                request.parts = reply.parts
+                if not reply.last:
+                    requests.add(key, request)
+                if end < 0:
+                    requests.repeat(_digest(exchange, record), reply.pair, time_us)
+                requests.taken = request if first and end < 0 and not key else None
+                return reply.pair
+        requests.taken = None
         if key:
             open_one = requests.latest(key)
             if open_one is not None:
@@ -66,7 +78,7 @@ class Pairs:
                 )
         self.number += 1
         pair = self.number
-        requests.add(key, Request(pair, time_us, exchange))
+        requests.add(key, Request(pair, time_us, exchange, end))
         if flow.transport == "udp":
             requests.repeat(_digest(exchange, record), pair, time_us)
         if not exchange.optional:
@@ -80,10 +92,14 @@ class Pairs:
         flow = side.flow
         requests = other.requests
         if requests is None:
-            return self._unasked(side, other, exchange, record, time_us), 0
-        key, request = requests.answer(exchange)
+            return self._unasked(side, other, exchange, record, time_us)
+        if flow.transport == "udp" and not exchange.key:
+            pair = self._repeated(requests, exchange, record, time_us)
+            if pair:
+                return pair, 0
+        key, request = requests.answer(exchange, _received(side, other))
         if request is None:
-            return self._unasked(side, other, exchange, record, time_us), 0
+            return self._unasked(side, other, exchange, record, time_us)
         if not request.answered:
             request.answered = True
             if request.expected:
@@ -105,8 +121,29 @@ class Pairs:
             requests.repeat(_digest(exchange, record), request.pair, time_us)
         return request.pair, request.time_us
 
-    def _unasked(self, side: Side, other: Side, exchange: Exchange, record: Record, time_us: i64) -> i64:
-        """The pair of a reply without an open request: one that waits for a request captured later, or 0."""
+    def _repeated(self, requests: Requests, exchange: Exchange, record: Record, time_us: i64) -> i64:
+        """The pair of a datagram without an id that came before; 0 if it did not, or is too short to tell."""
+        if record.length <= LEAST_REPEATED:
+            return 0
+        return requests.repetition(_digest(exchange, record), time_us)
+
+    def _confirmed(
+        self, requests: Requests, exchange: Exchange, record: Record, time_us: i64
+    ) -> tuple[i64, i64]:
+        """As `answered`, of a datagram that is the reply to the last request after all.
+
+        The one captured before that request was the reply to an earlier one that was not captured.
+        """
+        taken = requests.taken
+        assert taken is not None
+        requests.taken = None
+        requests.repeat(_digest(exchange, record), taken.pair, time_us)
+        return taken.pair, taken.time_us
+
+    def _unasked(
+        self, side: Side, other: Side, exchange: Exchange, record: Record, time_us: i64
+    ) -> tuple[i64, i64]:
+        """As `answered`, of a reply without an open request: it may be captured later."""
         flow = side.flow
         asking = flow.directions[1 - side.direction]
         requests = other.requests
@@ -115,29 +152,53 @@ class Pairs:
             if requests is not None:
                 pair = requests.repetition(_digest(exchange, record), time_us)
                 if pair:
-                    return pair
-            early = bool(exchange.key) or requests is not None
+                    return pair, 0
+            if requests is not None and requests.taken is not None and not exchange.key:
+                return self._confirmed(requests, exchange, record, time_us)
+            early = True
             sure = requests is not None
         else:
-            acked = asking.acked
-            ahead: i64 = (acked - asking.sequence - asking.length) & 0xFFFFFFFF
-            early = acked >= 0 and asking.sequence >= 0 and LEAST_AHEAD <= ahead < WINDOW
+            acked = side.acked
+            ahead: i64 = (acked - asking.sequence - other.position) & 0xFFFFFFFF
+            early = acked >= 0 and asking.sequence >= 0 and 0 < ahead < WINDOW and not other.ended
             sure = (
                 flow.syn and asking.gap_count == 0 and (other is None or (other.named and not other.damaged))
             )
-        flow.directions[side.direction].orphaned += 1
         key = exchange.first_key or exchange.key
+        if exchange.part and requests is not None:
+            series = requests.series(key)
+            if series is not None:
+                series.part = exchange.part
+                series.parts += 1
+                series.last = series.parts == exchange.parts
+                return series.pair, 0
+        flow.directions[side.direction].orphaned += 1
         if not early:
             if sure:
                 text = f"no open request with {key}" if key else "no open request"
                 _note(record, "no-request", text)
-            return 0
+            return 0, 0
         if requests is None:
             requests = other.requests = Requests()
         self.number += 1
-        requests.expect(Early(key, self.number, time_us, acked))
+        reply = Early(key, self.number, time_us, acked)
+        if exchange.part:
+            reply.part = exchange.part
+            reply.parts = 1
+            reply.last = exchange.parts == 1
+        requests.expect(reply)
+        if acked < 0:
+            requests.repeat(_digest(exchange, record), self.number, time_us)
         _note(record, "reply-first", "captured before its request")
-        return self.number
+        return self.number, 0
+
+
+def _received(side: Side, other: Side) -> i64:
+    """The sequence number up to which a side had received the other's bytes; -1 if it does not keep count."""
+    asking = side.flow.directions[other.direction]
+    if side.acked < 0 or asking.sequence < 0:
+        return -1
+    return side.acked if 0 < (side.acked - asking.sequence) & 0xFFFFFFFF <= other.position else -1
 
 
 def _note(record: Record, code: str, text: str) -> None:

@@ -53,6 +53,7 @@ class Side:
         self.foreign = False  # whether bytes of no known protocol came
         self.phase: i64 = 0  # how often its stream left a protocol
         self.role = ""  # of its messages with a counterpart, "both" if there are two
+        self.acked: i64 = -1  # the acknowledgment number that it had last sent
         self.damaged = False  # whether bytes of a known protocol did not decode
 
     @property
@@ -88,7 +89,7 @@ class Side:
             tuple(arrivals),
             tuple([tuple(note) for note in self.notes or ()]),
             () if self.requests is None else self.requests.save(),
-            (self.ended, self.foreign, int(self.phase), self.role, self.damaged),
+            (self.ended, self.foreign, int(self.phase), self.role, int(self.acked), self.damaged),
         )
 
     def load(self, state: State) -> None:
@@ -105,4 +106,4 @@ class Side:
         if requests:
             self.requests = Requests()
             self.requests.load(requests)
-        self.ended, self.foreign, self.phase, self.role, self.damaged = flags
+        self.ended, self.foreign, self.phase, self.role, self.acked, self.damaged = flags

@@ -13,7 +13,7 @@ from wirelens import codecs
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 DATA = bytes(codecs.captures.pasted((EXAMPLES / "dubbo-order.xxd").read_bytes()).data)
 
-FUNCTIONS = ("decode", "detect", "encode", "dumps", "loads")
+FUNCTIONS = ("conversations", "decode", "detect", "encode", "dumps", "loads")
 CLASSES = ("Candidate", "Decoder", "Detection", "Node", "Note", "Record")
 ERRORS = ("DecodeError", "EncodeError", "JsonTextError", "PastedError", "UnknownProtocolError")
 

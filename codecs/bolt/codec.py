@@ -38,6 +38,10 @@ class Bolt(Codec):
         """See Codec.resync."""
         return next_header(data, start, end)
 
+    def first(self, data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:
+        """See Codec.first."""
+        return self.resync(data, start, end)
+
     def kind(self, root: Node) -> str:
         """See reading.kind."""
         return reading.kind(root)

@@ -19,7 +19,7 @@ class Direction:
     packets with or without payload. `retransmitted`: bytes. `first_us`, `last_us`: times of the first and the
     last packet in microseconds, -1 without one. `data`: the bytes present, in order; `gaps`: (stream offset,
     bytes) of those missing. `sequence`: TCP sequence number of the first byte, `acked`: the other side's
-    last acknowledgment number, -1 while unknown. `unanswered`: requests that this side sent and that have
+    highest acknowledgment number, -1 while unknown. `unanswered`: requests that this side sent and that have
     no reply so far; `orphaned`: replies that it sent to no known request (`Conversations` counts both).
     """
 
@@ -194,9 +194,11 @@ class Piece:
     `end`: "", or why the stream ends after these bytes ("fin", "reset", "reuse", "silent", "limit", "close");
     each direction ends once. `notes`: their offsets are stream offsets. `complete_us`: when the stream was
     complete up to the end of the piece: `time_us`, or the later time of the packet that filled a hole.
+    `acked`: the acknowledgment number that its side had last sent then, -1 if unknown.
     """
 
     __slots__ = (
+        "acked",
         "complete_us",
         "data",
         "direction",
@@ -221,6 +223,7 @@ class Piece:
         notes: tuple[Note, ...],
         end: str,
         complete_us: int = -1,
+        acked: int = -1,
     ) -> None:
         self.flow: Flow = flow
         self.direction: int = direction
@@ -232,6 +235,7 @@ class Piece:
         self.notes: tuple[Note, ...] = notes
         self.end: str = end
         self.complete_us: int = time_us if complete_us < 0 else complete_us
+        self.acked: int = acked
 
     def __repr__(self) -> str:
         size = count(len(self.data), "byte")
@@ -243,12 +247,14 @@ class Piece:
     def save(self) -> State:
         """The piece as plain values, without its flow and direction."""
         notes = tuple([tuple(note) for note in self.notes])
-        times = (self.time_us, self.complete_us)
+        times = (self.time_us, self.complete_us, self.acked)
         return (self.offset, self.data, times, self.packets, self.gap, notes, self.end)
 
     @staticmethod
     def load(flow: Flow, direction: int, state: State) -> "Piece":
         """The piece that `save` gave, of a flow and direction."""
-        offset, data, (time_us, complete_us), packets, gap, saved, end = state
+        offset, data, (time_us, complete_us, acked), packets, gap, saved, end = state
         notes = tuple([Note(code, position, text) for code, position, text in saved])
-        return Piece(flow, direction, offset, data, time_us, tuple(packets), gap, notes, end, complete_us)
+        return Piece(
+            flow, direction, offset, data, time_us, tuple(packets), gap, notes, end, complete_us, acked
+        )

@@ -101,8 +101,9 @@ class Sequencer:
             notes = tuple(side.notes)
             side.notes = None
         flow = side.flow
+        acked = flow.directions[1 - side.direction].acked
         pieces.append(
-            Piece(flow, side.direction, offset, data, time_us, packets, gap, notes, "", complete_us)
+            Piece(flow, side.direction, offset, data, time_us, packets, gap, notes, "", complete_us, acked)
         )
         if flow.packet < 0:
             flow.packet = packets[-1]

@@ -12,6 +12,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.captures.flow import Flow, Piece, State
+from wirelens.codecs.captures.ordering import Ordering, must_wait
 from wirelens.codecs.captures.packets import ACK, DUPLICATE, FIN, PSH, RST, SYN, TCP, Segment
 from wirelens.codecs.captures.sequencing import Sequencer
 from wirelens.codecs.captures.sides import NO_DOUBT, Side
@@ -33,7 +34,7 @@ OVER_TIME_US: Final = 24 * 3600 * 1_000_000  # a flow silent for longer is over;
 
 
 class _Conversation:
-    __slots__ = ("active", "closed", "first", "flow", "forward", "key", "packet", "second")
+    __slots__ = ("active", "closed", "first", "flow", "forward", "key", "ordering", "packet", "second")
 
     def __init__(self, key: bytes, flow: Flow, forward: i64, first: Side, second: Side) -> None:
         self.key: bytes = key
@@ -44,6 +45,7 @@ class _Conversation:
         self.closed: bool = False
         self.active: i64 = 0
         self.packet: i64 = 0  # the number of the last one
+        self.ordering: Ordering | None = None  # pieces that wait for the other direction
 
 
 class Assembler(Sequencer):
@@ -96,7 +98,34 @@ class Assembler(Sequencer):
                 conversation = self._reopen(conversation, segment, pieces)
         elif len(segment.payload) and self._elsewhere(conversation, segment):
             conversation = self._reopen(conversation, segment, pieces)
+        count: i64 = len(pieces)
         self._segment(conversation, segment, pieces)
+        if conversation.ordering is not None or (
+            self.waiting_sides
+            and len(pieces) > count
+            and (conversation.first.starts or conversation.second.starts)
+        ):
+            self._order(conversation, segment.time_us, count, pieces)
+
+    def _order(self, conversation: _Conversation, time_us: i64, count: i64, pieces: list[Piece]) -> None:
+        """Let the pieces after the first `count` wait for what the other direction has still to give out."""
+        first, second = conversation.first, conversation.second
+        flow = conversation.flow
+        new = [piece for piece in pieces[count:] if piece.flow is flow]
+        ordering = conversation.ordering
+        if ordering is None:
+            for piece in new:
+                if must_wait(piece, first if piece.direction else second):
+                    ordering = conversation.ordering = Ordering()
+                    break
+            if ordering is None:
+                return
+        pieces[count:] = [piece for piece in pieces[count:] if piece.flow is not flow]
+        before = int(ordering.size)
+        ordering.add(new)
+        if not ordering.release(first, second, time_us, pieces):
+            conversation.ordering = None
+        self.delivered += before - int(ordering.size)
 
     def close(self) -> list[Piece]:
         """The end of the capture: waiting bytes are given out with their gaps, every stream ends."""
@@ -117,6 +146,10 @@ class Assembler(Sequencer):
         for conversation in self._table.values():
             for side in (conversation.first, conversation.second):
                 sizes.extend([(len(held.data), held.packets[-1]) for held in side.held if held.data])
+            if conversation.ordering is not None:
+                ordering = conversation.ordering
+                late = [*ordering.first, *ordering.second]
+                sizes.extend([(len(piece.data), piece.packets[-1]) for piece in late if piece.data])
         return sizes
 
     def save(self) -> State:
@@ -134,17 +167,21 @@ class Assembler(Sequencer):
             conversation.flow.save(),
             (conversation.key, int(conversation.forward), conversation.closed, int(conversation.active)),
             (conversation.first.save(), conversation.second.save()),
+            () if conversation.ordering is None else conversation.ordering.save(),
         )
 
     def load(self, state: State) -> None:
         """Continue, in a new assembler, what `save` gave; `payload` counts the bytes that wait."""
-        (self.flows, self._clock, self._sides), saved, (key, forward, closed, active), sides = state
+        (self.flows, self._clock, self._sides), saved, (key, forward, closed, active), sides, late = state
         flow = Flow.load(saved)
         first = Side.load(flow, 0, sides[0])
         second = Side.load(flow, 1, sides[1])
         conversation = _Conversation(key, flow, forward, first, second)
         conversation.closed = closed
         conversation.active = active
+        if late:
+            conversation.ordering = Ordering.load(flow, late)
+            self.payload += int(conversation.ordering.size)
         self._table[key] = conversation
         if closed:
             self._closed[key] = True
@@ -212,8 +249,17 @@ class Assembler(Sequencer):
         """End both sides; a side that a reset left open ended by that reset."""
         if conversation.closed:
             reason = "reset"
-        self.finish(conversation.first, reason, pieces)
-        self.finish(conversation.second, reason, pieces)
+        ordering = conversation.ordering
+        if ordering is None and conversation.first.starts and conversation.second.starts:
+            ordering = Ordering()
+        given = pieces if ordering is None else []
+        self.finish(conversation.first, reason, given)
+        self.finish(conversation.second, reason, given)
+        if ordering is not None:
+            self.delivered += int(ordering.size)
+            ordering.add(given)
+            ordering.release(conversation.first, conversation.second, conversation.flow.last_us, pieces)
+            conversation.ordering = None
 
     def _belongs(self, conversation: _Conversation, segment: Segment) -> bool:
         """Whether a SYN belongs to this connection, not to a new one with the same addresses and ports."""
@@ -276,7 +322,9 @@ class Assembler(Sequencer):
             return
         if flags & ACK:
             other.acked = segment.acknowledgement
-            flow.directions[1 - direction].acked = int(segment.acknowledgement)
+            acked = flow.directions[1 - direction].acked
+            if acked < 0 or (segment.acknowledgement - acked) & 0xFFFFFFFF < 1 << 31:
+                flow.directions[1 - direction].acked = int(segment.acknowledgement)
             other.has_acked = True
             if len(other.starts):
                 self._acknowledged(other, flags & DUPLICATE != 0, time_us, pieces)

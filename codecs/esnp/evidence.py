@@ -51,11 +51,11 @@ def first_message(data: bytes, start: i64, end: i64, final: bool) -> i64:
             return at
         opening: i64 = data[at]
         while after < end:
-            if data[after] == opening:
-                return at  # others begin like this one
             following = _message_end(data, after)
             if following < 0 or following > end:
                 break
+            if data[after] == opening and not _states_part(data, after, following):
+                return at  # others are like this one
             after = following
     if at == end:
         return end if final else -1

@@ -10,7 +10,8 @@
     wirelens.encode(wirelens.decode(data)) == data       # nothing is lost
 
 A stream that arrives in chunks goes through a `Decoder`. `dumps` and `loads` are the notation's JSON text, of
-any nesting. `captures` reads capture files and pasted text. Every error is a `WirelensError`.
+any nesting. `conversations` gives the messages of a capture, paired; `captures` reads capture files and
+pasted text. Every error is a `WirelensError`.
 
 This package is interpreted and loads its parts on first use; `wirelens.codecs` holds the same functions
 without the conversions of arguments.
@@ -22,12 +23,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from mmap import mmap
 
     from wirelens.codecs import captures
+    from wirelens.codecs.captures import Reader
     from wirelens.codecs.captures.pasting import PastedError
     from wirelens.codecs.codes import Note
+    from wirelens.codecs.conversations import Conversations, Message
     from wirelens.codecs.cursor import DecodeError
     from wirelens.codecs.detection import Candidate, Detection
     from wirelens.codecs.errors import EncodeError, UnknownProtocolError, WirelensError
@@ -54,6 +57,7 @@ __all__ = [
     "WirelensError",
     "__version__",
     "captures",
+    "conversations",
     "decode",
     "detect",
     "dumps",
@@ -133,6 +137,33 @@ def encode(records: Record | Json | Iterable[Record | Json], protocol: str | Non
     return run(records, protocol)
 
 
+def conversations(chunks: Iterable[Bytes], protocol: str | None = None) -> Iterator[Message]:
+    """Decode a capture: its messages in capture order, requests paired with their replies.
+
+    Args:
+        chunks: the bytes of a capture file (pcap, pcapng or snoop, gzipped or not) in chunks of any size, or
+            of several, one after the other.
+        protocol: the id of a protocol. None detects it for each direction of each flow.
+
+    Returns:
+        The messages, as the commands show them, each as soon as it is complete; bytes of other protocols are
+        left out. A message has `record`, `flow`, `direction` (0: from the client), `time_us` (microseconds
+        since 1970, of the packet that completed it), `packets` (their numbers), `pair` (the same text for a
+        request and its replies, "" without a counterpart) and `latency_us` (None for all but replies).
+
+    Raises:
+        UnknownProtocolError: `protocol` is not the id of a protocol.
+    """
+    from wirelens.codecs.captures import Reader
+    from wirelens.codecs.conversations import Conversations
+
+    if protocol is not None:
+        from wirelens.codecs import registry
+
+        registry.entry(protocol)
+    return _messages(Reader(), Conversations(protocol), chunks)
+
+
 def dumps(value: Json) -> str:
     """JSON text of Python objects, on one line, of any nesting; lone surrogates are escaped."""
     from wirelens.codecs.json_text import dumps as run
@@ -196,6 +227,16 @@ class Decoder:
 
     def __repr__(self) -> str:
         return f"<Decoder {self.protocol}>"
+
+
+def _messages(reader: Reader, conversing: Conversations, chunks: Iterable[Bytes]) -> Iterator[Message]:
+    from wirelens.codecs.conversations import known_messages
+
+    for chunk in chunks:
+        for pieces in reader.steps(_bytes_of(chunk)):
+            yield from known_messages(conversing.feed(pieces))
+    yield from known_messages(conversing.feed(reader.close()))
+    yield from known_messages(conversing.close())
 
 
 def _bytes_of(data: Bytes) -> bytes:

@@ -11,7 +11,7 @@ from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.http import reading
 from wirelens.codecs.http.decoding import decode_message
 from wirelens.codecs.http.encoding import encode_message
-from wirelens.codecs.http.evidence import evidence, next_start
+from wirelens.codecs.http.evidence import evidence, first_start, next_start
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
@@ -43,6 +43,10 @@ class Http(Codec):
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
         """See Codec.resync."""
         return next_start(data, start, end)
+
+    def first(self, data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:
+        """See Codec.first."""
+        return first_start(data, start, end)
 
     def leaves(self, root: Node) -> bool:
         """See Codec.leaves: after CONNECT and its acceptance, after an upgrade and its acceptance."""

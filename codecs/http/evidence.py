@@ -5,7 +5,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.codec import NO_EVIDENCE, Evidence
-from wirelens.codecs.http.lines import NEXT_START, NEXT_START_SIZE, START_LINE, parse_line
+from wirelens.codecs.http.lines import METHODS, NEXT_START, NEXT_START_SIZE, START_LINE, parse_line
 from wirelens.codecs.http.vocabulary import MAX_CHUNK_LINE, MAX_START_LINE
 
 PROBED_BEFORE: Final = 8  # bytes of empty lines before the start line
@@ -37,6 +37,16 @@ def evidence(data: bytes) -> Evidence:
     if lines:
         reasons.append("header lines after it")
     return Evidence(bits=START_BITS + LINE_BITS * float(lines), reasons=tuple(reasons))
+
+
+def first_start(data: bytes, start: i64, end: i64) -> i64:
+    """See Codec.first: a start line right there, unless its method may be the end of a usual one."""
+    match = START_LINE.match(data, start, end)
+    if match is not None:
+        method = match[2]
+        if method is None or not any(name != method and name.endswith(method) for name in METHODS):
+            return start
+    return next_start(data, start, end)
 
 
 def next_start(data: bytes, start: i64, end: i64) -> i64:

@@ -15,10 +15,11 @@ START_LINE: Final = re.compile(
 )
 START_PREFIX: Final = re.compile(rb"HTTP/1|" + _TOKEN + rb"{1,32}( |\Z)")  # how a start line may begin
 STATUS_LINE: Final = re.compile(rb"HTTP/1\.[0-9] [1-5][0-9][0-9][ \r\n]")
+METHODS: Final = (b"GET", b"POST", b"PUT", b"HEAD", b"DELETE", b"OPTIONS", b"PATCH", b"TRACE", b"CONNECT")
 # A start line that is proof enough in the middle of a stream, and the most bytes that a match takes.
 NEXT_START: Final = re.compile(
     rb"HTTP/1\.[01] [1-5][0-9][0-9][ \r]|"
-    rb"(?:GET|POST|PUT|HEAD|DELETE|OPTIONS|PATCH|TRACE|CONNECT) [!-~]{1,8192} HTTP/1\.[01]\r?\n"
+    rb"(?:" + b"|".join(METHODS) + rb") [!-~]{1,8192} HTTP/1\.[01]\r?\n"
 )
 NEXT_START_SIZE: Final = 8300
 CHUNK_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]*)?\r?\n")

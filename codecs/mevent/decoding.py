@@ -100,7 +100,7 @@ def prefix_length(data: bytes, pos: i64, end: i64, final: bool) -> i64:
         return 0 if bare or _val_follows(third, fourth) else 12
     if length == 16 and (fourth == 0 or (third in v.FAILED and v.known_code(fourth))):
         return 0 if _val_follows(third, fourth) else 16
-    if length == 16 + fourth:
+    if length == 16 + fourth and fourth >= 4:
         if length == 20:
             if left < 20:
                 return 20 if final else -20

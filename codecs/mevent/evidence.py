@@ -69,9 +69,18 @@ def first_message(data: bytes, start: i64, end: i64, final: bool, role: str) -> 
         if at + 12 > end and not (final and at == start):
             break
         tried += 1
+        if 0 < at - start < 4 and data[at - 1] != 0:
+            at += 1  # the message lacks the start of its prefix
+            continue
         found = _chain(data, at, end, final)
         if found == "request" and role != "reply":
-            return at
+            if at > start or word_at(data, at) >> 28 != 1:
+                return at
+            following = _following(data, at, end)
+            if following < 0 and not final:
+                return -1  # whether it lacks its prefix, the next message will show
+            if following < 0 or word_at(data, following) >> 28 == 1:
+                return at
         if found == "reply" and role != "request" and reply < 0:
             reply = at
         at += 1
@@ -98,9 +107,14 @@ def _chain(data: bytes, at: i64, end: i64, final: bool) -> str:
             tape.close_from(0, end)
             if messages:
                 return kind
-            if tape.size() == 0 or not _plausible(root_of(tape)):
+            if tape.size() == 0:  # more is needed to read anything
+                if not _starts(data, at, end):
+                    return ""
+                asks = word_at(data, at) >> 28 == 1 or word_at(data, at + 4) >> 28 == 1
+                return "request" if asks else "reply"
+            if not _plausible(root_of(tape)):
                 return ""
-            return "request" if root_of(tape).member("request") is not None else ""
+            return "request" if root_of(tape).member("request") is not None else "reply"
         root = root_of(tape)
         if not _plausible(root):
             return ""
@@ -110,6 +124,16 @@ def _chain(data: bytes, at: i64, end: i64, final: bool) -> str:
         kind = this
         messages += 1
     return kind
+
+
+def _following(data: bytes, at: i64, end: i64) -> i64:
+    """The position of the message after the one at a position; -1 if the bytes end before it."""
+    cursor = Cursor(Buffer(data), at, end)
+    try:
+        decoding.decode(cursor, Tape(cursor.buffer), True)
+    except DecodeError:
+        return -1
+    return cursor.pos if cursor.pos + 4 <= end else -1
 
 
 def _plausible(root: Node) -> bool:

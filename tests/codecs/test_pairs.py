@@ -1,0 +1,232 @@
+"""Conversations as they were: order, pairs, what breaks a protocol's own rules, streams joined or left."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import wirelens
+from wirelens.codecs.captures import Flow, Piece
+from wirelens.codecs.conversations import Conversations, Message
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
+
+import traffic
+
+END = b"\0\0\0\0"
+
+
+def field(shared: Path, name: str) -> list[Message]:
+    path = shared / "field" / "streams" / name
+    if not path.is_file():
+        pytest.skip(f"no {path} here")
+    return list(wirelens.conversations([path.read_bytes()]))
+
+
+def shown(messages: list[Message]) -> list[tuple[int, str, str, int | None]]:
+    return [(one.direction, one.record.kind, one.pair, one.latency_us) for one in messages]
+
+
+def notes(messages: list[Message]) -> list[list[str]]:
+    return [[note.code for note in one.record.notes] for one in messages]
+
+
+@pytest.mark.parametrize("condition", traffic.CONDITIONS)
+@pytest.mark.parametrize("kind", traffic.KINDS[:-1], ids=lambda kind: str(kind[0]))
+def test_every_call_is_shown_and_paired(kind: tuple[object, ...], condition: str) -> None:
+    figures = traffic.figures_of(kind, condition, 60, 5)
+    assert figures.calls > 30
+    assert figures.faults == 0, figures
+
+
+def test_the_first_reply_of_a_flow_comes_after_its_request(shared: Path) -> None:
+    messages = field(shared, "order.pcap")
+    assert [one.time_us for one in messages] == sorted(one.time_us for one in messages)
+    replies = [one for one in messages if one.direction]
+    assert [one.latency_us for one in replies] == [1000] * 5
+    assert {one.pair for one in replies} == {one.pair for one in messages if not one.direction}
+
+
+def test_a_trace_event_is_no_reply(shared: Path) -> None:
+    request, event, reply = field(shared, "trace.pcap")
+    assert (event.pair, event.latency_us) == ("", None)
+    assert (reply.pair, reply.latency_us) == (request.pair, 250_500)
+
+
+def test_all_replies_of_a_series_answer_its_request(shared: Path) -> None:
+    request, *replies = field(shared, "seq.pcap")
+    assert [one.pair for one in replies] == [request.pair] * 3
+    assert [one.latency_us for one in replies] == [100_000, 200_000, 300_000]
+    flow = request.flow
+    assert [side.unanswered + side.orphaned for side in flow.directions] == [0, 0]
+
+
+def test_a_request_without_a_flag_is_answered(shared: Path) -> None:
+    messages = field(shared, "noflag.pcap")
+    assert [one.latency_us for one in messages] == [None, 1000, None, 1000]
+    assert messages[0].pair == messages[1].pair != messages[2].pair == messages[3].pair
+
+
+def test_an_error_answers_the_request_of_its_number(shared: Path) -> None:
+    messages = field(shared, "mag.pcap")
+    by_summary = {one.record.summary.split(":")[0]: one for one in messages}
+    assert by_summary["ERR seq 7"].pair == by_summary["REQ seq 7"].pair
+    assert by_summary["ERR seq 1"].pair == messages[-3].pair != ""
+    assert by_summary["ACK seq 9"].pair == by_summary["SYN seq 9"].pair
+
+
+def test_a_connection_has_one_vocabulary(shared: Path) -> None:
+    assert {one.record.protocol for one in field(shared, "mix.pcap")} == {"esnp-line"}
+
+
+def test_a_stream_joined_in_the_middle_starts_at_a_whole_message(shared: Path) -> None:
+    for name in ("mid_esnp_1.pcap", "mid_mevent_25.pcap"):
+        messages = field(shared, name)
+        errors = [one for one in messages if one.record.error is not None]
+        assert [one.record.error.code for one in errors if one.record.error is not None] == ["inside-message"]
+        requests = [one for one in messages if not one.direction and one.record.error is None]
+        replies = [one for one in messages if one.direction]
+        assert len(requests) == 5
+        assert [one.pair for one in replies[1:]] == [one.pair for one in requests]
+        assert replies[0].pair == ""
+
+
+def test_after_connect_the_tunnel_is_detected_afresh(shared: Path) -> None:
+    messages = field(shared, "http_connect_hessian.pcap")
+    assert [one.latency_us for one in messages] == [None, 100, None, 100]
+    assert messages[3].record.summary == "200 OK reply ok com.xxl.job.core.biz.model.ReturnT"
+
+
+def test_after_an_upgrade_the_stream_is_other_traffic(shared: Path) -> None:
+    messages = field(shared, "http_101_websocket.pcap")
+    assert [one.record.error for one in messages] == [None, None]
+    assert messages[1].latency_us == 100
+
+
+@pytest.mark.parametrize("name", ["keepalive_only", "mqtt_ping", "openflow_echo", "real_chat_claimed"])
+def test_short_foreign_streams_are_not_claimed(shared: Path, name: str) -> None:
+    assert field(shared, f"{name}.pcap") == []
+
+
+# --- made inputs ------------------------------------------------------------------------------------------
+
+
+class Talk:
+    """Gives pieces of a flow, a millisecond apart, with acknowledgments as TCP has them."""
+
+    def __init__(self, transport: str = "tcp", syn: bool = True) -> None:
+        self.flow = Flow(1, transport, (b"\x0a\0\0\1", b"\x0a\0\0\2"), (40000, 8080))
+        self.flow.syn = syn
+        for side in self.flow.directions:
+            side.sequence = 1000
+        self.conversations = Conversations()
+        self.offsets = [0, 0]
+        self.count = 0
+
+    def say(self, direction: int, data: bytes, acked: int | None = None, end: str = "") -> list[Message]:
+        self.count += 1
+        offset = self.offsets[direction]
+        self.offsets[direction] += len(data)
+        time = 10**15 + 1000 * self.count
+        known = 1000 + (self.offsets[1 - direction] if acked is None else acked)
+        piece = Piece(self.flow, direction, offset, data, time, (self.count,), 0, (), end, time, known)
+        return self.conversations.feed([piece])
+
+
+def esnp(*entries: bytes) -> bytes:
+    return b"".join(entries) + END
+
+
+def request(number: int, *more: bytes) -> bytes:
+    return esnp(traffic.esnp_flag(4), traffic.esnp_id(number), *more)
+
+
+def reply(number: int, *more: bytes) -> bytes:
+    return esnp(traffic.esnp_flag(3), traffic.esnp_id(number, 0x12), *more)
+
+
+def test_a_reply_captured_before_its_request() -> None:
+    talk = Talk()
+    talk.say(0, request(1))
+    talk.say(1, reply(1))
+    (early,) = talk.say(1, reply(2), len(request(1)) * 2)
+    (late,) = talk.say(0, request(2))
+    assert early.pair == late.pair != ""
+    assert (early.latency_us, late.latency_us) == (None, None)
+    assert notes([early, late]) == [["reply-first"], ["reply-first"]]
+    assert [side.unanswered + side.orphaned for side in talk.flow.directions] == [0, 0]
+
+
+def test_a_reply_to_nothing_and_a_request_without_reply_are_counted() -> None:
+    talk = Talk()
+    talk.say(0, request(1))
+    lost = talk.say(1, reply(9))[-1]
+    assert (lost.pair, notes([lost])) == ("", [["no-request"]])
+    assert [(side.unanswered, side.orphaned) for side in talk.flow.directions] == [(1, 0), (0, 1)]
+    joined = Talk(syn=False)  # its request may have been sent before the capture began
+    joined.say(0, request(1))
+    assert notes(joined.say(1, reply(9)))[-1] == []
+
+
+def test_an_id_that_is_open_twice_is_noted() -> None:
+    talk = Talk()
+    first, second = talk.say(0, request(1) * 2)
+    assert notes([first, second]) == [[], ["duplicate-id"]]
+    assert [one.pair for one in talk.say(1, reply(1) * 2)] == [second.pair, first.pair]
+
+
+def test_a_gap_in_a_series_is_noted() -> None:
+    talk = Talk()
+    talk.say(0, request(1))
+    *_, one, three = talk.say(1, b"".join(reply(1, traffic.esnp_part(part, 3)) for part in (1, 3)))
+    assert one.pair == three.pair != ""
+    assert notes([one, three]) == [[], ["series-gap"]]
+
+
+def test_session_info_must_be_repeated() -> None:
+    info = traffic.entry(0x10, b"\x02s\x02\x06")
+    talk = Talk()
+    talk.say(0, request(1, info) + request(2, info))
+    kept, lost = talk.say(1, reply(1, info) + reply(2))
+    assert notes([kept, lost]) == [[], ["session-info"]]
+
+
+def test_asynchronous_requests_have_no_reply() -> None:
+    talk = Talk()
+    talk.say(0, traffic.mevent_request(5, b"m", 2, True) + traffic.mevent_request(6, b"m", 0, True))
+    (answer,) = talk.say(1, traffic.mevent_reply(5, b"m", True))
+    assert answer.latency_us == 1000
+    assert talk.flow.directions[0].unanswered == 0
+
+
+def test_a_refused_connect_leaves_http_as_it_is() -> None:
+    talk = Talk()
+    talk.say(0, b"CONNECT a:1 HTTP/1.1\r\n\r\n")
+    (refused,) = talk.say(1, b"HTTP/1.1 407 Proxy\r\nContent-Length: 2\r\n\r\nno")
+    (again,) = talk.say(0, b"CONNECT a:1 HTTP/1.1\r\nA: b\r\n\r\n")
+    (accepted,) = talk.say(1, b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n")
+    talk.say(0, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", end="fin")
+    talk.say(1, b"\x16\x03\x03\x00\x7a\x02\x00\x00\x76\x03\x03", end="fin")
+    assert (refused.record.length, refused.latency_us) == (43, 1000)
+    assert (accepted.pair, accepted.latency_us) == (again.pair, 1000)
+    assert talk.conversations.foreign == 22
+
+
+def test_saved_pairs_go_on() -> None:
+    talk = Talk()
+    talk.say(0, request(1) + request(2, traffic.entry(0x10, b"\x02s\x02\x06")))
+    talk.say(1, reply(1, traffic.esnp_part(1, 2)))
+    state = talk.conversations.save()
+    talk.conversations = Conversations()
+    talk.conversations.load(state, [talk.flow])
+    last, second = talk.say(1, reply(1, traffic.esnp_part(2, 2)) + reply(2))
+    assert (last.latency_us, notes([last])) == (2000, [[]])
+    assert (second.latency_us, notes([second])) == (2000, [["session-info"]])
+    assert talk.flow.directions[0].unanswered == 0
+
+
+def test_a_protocol_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(wirelens.UnknownProtocolError):
+        wirelens.conversations([], "nothing")
