@@ -36,7 +36,7 @@ def notes(messages: list[Message]) -> list[list[str]]:
 @pytest.mark.parametrize("condition", traffic.CONDITIONS)
 @pytest.mark.parametrize("kind", traffic.KINDS[:-1], ids=lambda kind: str(kind[0]))
 def test_every_call_is_shown_and_paired(kind: tuple[object, ...], condition: str) -> None:
-    figures = traffic.figures_of(kind, condition, 60, 5)
+    figures = traffic.figures_of(kind, condition, 60, 1)
     assert figures.calls > 30
     assert figures.faults == 0, figures
 
