@@ -133,16 +133,19 @@ class Run:
 
 def examine(item: Input) -> tuple[Detection, int]:
     """The detection on the start of an input, and how many bytes were examined."""
+    from wirelens.codecs.decoder import MAX_MESSAGE
     from wirelens.codecs.detection import ENOUGH_BYTES, detect
 
-    parts: list[bytes] = []
-    size = 0
+    data = bytearray()
+    wanted = ENOUGH_BYTES
     for chunk in item.chunks:
-        parts.append(chunk)
-        size += len(chunk)
-        if size > ENOUGH_BYTES:
-            break
-    return detect(b"".join(parts), b"", size <= ENOUGH_BYTES), min(size, ENOUGH_BYTES)
+        data += chunk
+        if len(data) > wanted:
+            detection = detect(bytes(data), b"", False)
+            if detection.protocol != "unknown" or not detection.unfinished or len(data) > MAX_MESSAGE:
+                return detection, len(data) if wanted > ENOUGH_BYTES else ENOUGH_BYTES
+            wanted = 2 * len(data)
+    return detect(bytes(data), b"", True), len(data)
 
 
 def streams(item: Input | Merged) -> Iterator[tuple[str, Detection, int]]:

@@ -19,7 +19,8 @@ class Evidence(NamedTuple):
     empty. `equal` names protocols under which the bytes have the same meaning. `whole`: the bytes are
     messages up to the last byte; `one`: they are exactly one message or value. `at_end` are bits to add
     where nothing follows (negative where something should). `refused` is the code of a layout that is
-    recognised but not supported, when the bytes belong to that rather than this protocol.
+    recognised but not supported, when the bytes belong to that rather than this protocol. `unfinished`: the
+    bytes are the start of one value, whose rest may prove it.
     """
 
     bits: float
@@ -30,6 +31,7 @@ class Evidence(NamedTuple):
     one: bool = False
     at_end: float = 0.0
     refused: str = ""
+    unfinished: bool = False
 
 
 NO_EVIDENCE: Final = Evidence(bits=0.0, reasons=())

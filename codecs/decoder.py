@@ -180,9 +180,11 @@ class Decoder:
         if not data:
             return False
         detection = detect(data, self.other, final)
-        if detection.protocol == UNKNOWN and not final and len(data) < ENOUGH_BYTES:
-            self._wanted = self._pos + min(2 * len(data), ENOUGH_BYTES)
-            return False
+        if detection.protocol == UNKNOWN and not final:
+            enough = MAX_MESSAGE if detection.unfinished else ENOUGH_BYTES
+            if len(data) < enough:
+                self._wanted = self._pos + min(2 * len(data), enough)
+                return False
         self.detection = detection
         if detection.protocol != UNKNOWN:
             self.codec = registry.get(detection.protocol)

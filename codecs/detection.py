@@ -70,7 +70,7 @@ class Detection(NamedTuple):
     protocols under which the bytes mean the same; of these the one with the fewest unusual forms, else the
     usual one, is `protocol`. `candidates` has it first, then most evidence first. `margin` is how many bits
     the best has more than the next of another meaning (all of its own where there is none). `code` is the
-    error code of bytes that are not named.
+    error code of bytes that are not named. `unfinished`: they may be the start of one long value.
     """
 
     protocol: str
@@ -79,6 +79,7 @@ class Detection(NamedTuple):
     reason: str = ""
     margin: float = 0.0
     code: str = "unknown-protocol"
+    unfinished: bool = False
 
 
 class _Weighed:
@@ -114,7 +115,8 @@ def detect(
     `final`: nothing follows `data`; without it, evidence that needs the end does not count. Without
     `everything` the protocols that the named one contains are not candidates: they do not change the result,
     and probing them takes most of the time. `stream`: nobody asked about these bytes, so `WHOLE` bits are
-    asked of them however few they are. Work is bounded by the first 128 KiB, and linear in them.
+    asked of them however few they are. Work is bounded by the first 128 KiB, and linear in them; beyond them
+    only what may be one long value is read.
     """
     if not data:
         return Detection(UNKNOWN, (), (), "there are no bytes")
@@ -159,7 +161,10 @@ def detect(
             break
     if best.bits < best.asked:
         reason = f"{best.codec.name} has {best.bits:.0f} of the {best.asked:.0f} bits asked"
-        return Detection(UNKNOWN, (), candidates, reason, margin)
+        unfinished = any(one.found.unfinished for one in weighed)
+        if everything:
+            candidates = tuple([_settling(one, data, other) for one in weighed])
+        return Detection(UNKNOWN, (), candidates, reason, margin, unfinished=unfinished)
     if rival and margin < MARGIN:
         reason = f"the bytes fit {best.codec.name} and {rival} with different meanings"
         return Detection(UNKNOWN, (), candidates, reason, margin)
@@ -170,6 +175,23 @@ def detect(
         place = known.index(name)
         candidates = (candidates[place], *candidates[:place], *candidates[place + 1 :])
     return Detection(name, tuple(equal), candidates, "", margin)
+
+
+def _settling(one: _Weighed, data: bytes, other: bytes) -> Candidate:
+    """A candidate, whose number of missing bytes is what settles it; if more are needed, it is the least."""
+    candidate = one.candidate()
+    number, _, unit = candidate.settle.partition(" ")
+    if candidate.bits >= candidate.asked or not unit.startswith("more byte") or not number[:1].isdigit():
+        return candidate
+    missing = int(number.replace(",", ""))
+    if 1 < missing <= ENOUGH_BYTES:  # one byte may be the first of a longer value
+        # a letter goes on with text and with numbers
+        whole = data + b"N" * missing
+        found = one.codec.probe(whole, other)
+        then = _Weighed(one.codec, found, len(whole), True, False)
+        if found.whole and then.bits >= then.asked:
+            return candidate
+    return candidate._replace(settle=f"at least {candidate.settle}")
 
 
 def _plainest(codec: Codec, equal: list[str], data: bytes) -> str:

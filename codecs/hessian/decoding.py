@@ -19,8 +19,10 @@ from wirelens.codecs.hessian.tables import Tables
 from wirelens.codecs.hessian.texts import content_of
 from wirelens.codecs.hessian.value_decoding import TO_END, TO_MARK, Values
 from wirelens.codecs.hessian.well_known_classes import known_definition, skip_plain_class
+from wirelens.codecs.node import Node
 from wirelens.codecs.tape import Buffer, Tape
 
+_CONTROLS: Final = frozenset([code for code in range(32) if code not in b"\t\n\f\r\x1b"])
 MOST_DEFINED: Final = 64  # class definitions in a row that are passed over to find the object after them
 
 
@@ -540,6 +542,10 @@ def decode(dialect: int, cursor: Cursor, tape: Tape, final: bool) -> None:
     start = cursor.pos
     try:
         Messages(dialect, cursor, tape, final).read()
+        if start == 0 and dialect == d.FINAL and tape.buffer.base == 0:
+            packets = likelier_packets(cursor, tape)
+            if packets is not None:
+                tape.take(packets)
         return
     except DecodeError as error:
         if error.incomplete and not final:
@@ -548,7 +554,7 @@ def decode(dialect: int, cursor: Cursor, tape: Tape, final: bool) -> None:
     reached = cursor.pos
     if start == 0 and tape.buffer.base == 0:
         # only for a whole stream: tried at each damaged place, this would not be linear
-        if dialect == d.FINAL and cursor.data[0] < 0x90:
+        if dialect == d.FINAL:
             trial = Tape(tape.buffer)
             cursor.pos = 0
             if Messages(dialect, cursor, trial, final).try_packets():
@@ -557,6 +563,45 @@ def decode(dialect: int, cursor: Cursor, tape: Tape, final: bool) -> None:
         _refuse_2006(dialect, cursor, 0, final)
     cursor.pos = reached
     raise first
+
+
+def likelier_packets(cursor: Cursor, plain: Tape) -> Tape | None:
+    """The whole input as packets, if they hold fewer unlikely values than `plain`, what was read of it.
+
+    None if that is not so. A row of packets often reads as values too, such as 3,000 empty lists where there
+    is one text of 3,000 times `x`.
+    """
+    if cursor.pos < cursor.end or plain.size() < 2 or plain.head(1) != m.VALUES:
+        return None
+    unlikely = _unlikely_values(plain)
+    if unlikely == 0:
+        return None
+    trial = Tape(plain.buffer)
+    if Messages(d.FINAL, Cursor(cursor.buffer, 0, cursor.end), trial, True).try_packets():
+        return trial if 2 * _unlikely_values(trial) <= unlikely else None
+    return None
+
+
+def _unlikely_values(tape: Tape) -> i64:
+    """How many values are empty, texts with control characters, beside others at the top, or missing."""
+    unlikely: i64 = 0
+    index: i64 = 1
+    while index < tape.size():
+        head = tape.head(index)
+        kind = head & t.KIND_MASK
+        if head == m.VALUES:
+            values = len(Node(tape, int(index), tape.buffer).children)
+            unlikely += 2 if values == 0 else values - 1
+        elif head & t.HIDDEN == 0:
+            size = tape.end(index) - tape.number(index)
+            if (kind == t.LIST or kind == t.MAP) and tape.next(index) == index + 1:
+                unlikely += 1
+            elif kind == t.STRING16 and tape.number(index) >= 0 and (size == 0 or head & t.SIMPLE == 0):
+                content = Node(tape, int(index), tape.buffer).content
+                if size == 0 or not _CONTROLS.isdisjoint(content):
+                    unlikely += 1
+        index += 1
+    return unlikely
 
 
 def _reads(dialect: int, cursor: Cursor, start: i64, final: bool) -> bool:

@@ -13,7 +13,7 @@ from wirelens.codecs.background import OTHER, PROVED, proved
 from wirelens.codecs.codec import NO_EVIDENCE, Evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import vocabulary as d
-from wirelens.codecs.hessian.decoding import Messages
+from wirelens.codecs.hessian.decoding import Messages, likelier_packets
 from wirelens.codecs.hessian.message_forms import VALUES
 from wirelens.codecs.hessian.tables import Tables
 from wirelens.codecs.hessian.value_decoding import TO_END, Values
@@ -64,6 +64,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
     values: i64 = 0
     settle = ""
     failed = False
+    unfinished = False
     nodes: i64 = 0
     while cursor.pos < end and messages < MOST_MESSAGES and nodes < MOST_NODES:
         start = cursor.pos
@@ -71,7 +72,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
         try:
             Messages(dialect, cursor, tape, True).read()
         except DecodeError as error:
-            if start == 0 and dialect == d.FINAL and start_of[0] < 0x90:
+            if start == 0 and dialect == d.FINAL:
                 framed = Tape(buffer)
                 again = Cursor(buffer, 0, end)
                 if Messages(dialect, again, framed, True).try_packets():
@@ -94,7 +95,8 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                 tape.close_from(0, end)
                 weighing.message(tape, start, end)
                 promising = PROMISING <= weighing.bits < PROVED and len(data) <= SECOND_LOOK
-                if promising or tape.size() <= FEW_NODES:
+                one_value = messages == 0 and _top(tape) == 1 and weighing.bits < PROVED
+                if promising or one_value or tape.size() <= FEW_NODES:
                     return _look(dialect, data, SECOND_LOOK)
                 break
             missing = error.needed - len(data)
@@ -104,7 +106,16 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                 tape = _as_values(buffer, start, end, tape)
             tape.close_from(0, end)
             weighing.message(tape, start, end)
+            unfinished = messages == 0 and _top(tape) == 1
+            if unfinished and end < len(data) and weighing.bits < PROVED:
+                return _look(dialect, data, len(data))  # only its end can prove it
             break
+        if start == 0 and dialect == d.FINAL:
+            packets = likelier_packets(cursor, tape)
+            if packets is not None:
+                tape = packets
+                weighing.heads.append("packets")
+                weighing.packets(packets)
         nodes += tape.size()
         messages += 1
         values += _top(tape)
@@ -157,6 +168,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
         one=one,
         at_end=at_end,
         refused=refused,
+        unfinished=unfinished,
     )
 
 

@@ -12,6 +12,7 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.background import MEETS
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.message_forms import VALUES
 from wirelens.codecs.node import shortest_utf8
@@ -19,6 +20,7 @@ from wirelens.codecs.tape import Tape
 
 MOST_NODES: Final = 4096  # of one message, that are weighed
 MOST_NUMBERS: Final = 8  # opcodes of ints and longs that count; the same number again if all bytes are used
+LONG_TEXT: Final = 16  # bytes of a text after whose length of two bytes or more a value has to start
 RUN: Final = 8.0  # bits at most for text that goes on to the end of the input
 
 # Bits, each the lower bound of what the part costs under the background, less its cost for a writer.
@@ -84,6 +86,7 @@ class Weighing:
         self.resolved: i64 = 0
         self.against: list[str] = []
         self.heads: list[str] = []
+        self.long_texts = 1.0  # how many, and one
         self.longest: i64 = 0  # items of the longest list with a count that ends where the bytes end
         self.last_text: i64 = -1  # the end of the last text or bytes, and the bits of its length
         self.last_bits = 0.0
@@ -355,6 +358,9 @@ class Weighing:
         if self.at_top and self.top_texts > 1:
             gained = min(gained, 0.5)
         self.bits += gained / (spread * spread) if gained > 0.0 else gained
+        if before >= 2 and size >= LONG_TEXT and end < len(data) and gained > 0.0 and not self.at_top:
+            self.bits += MEETS / self.long_texts
+            self.long_texts += 1.0
         self.last_text = end
         self.last_bits = length_bits if size > 3 else 1.0
         if gained > 0.0:

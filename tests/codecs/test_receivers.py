@@ -1,6 +1,9 @@
 """What receivers in Java make of bytes that no writer sends: read as they read it, and noted."""
 
 import json
+import random
+import re
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -429,3 +432,108 @@ def test_times_of_wuwen5_with_fields() -> None:
     }
     record = checks.one(codecs.encode({"values": [item]}, "hessian2"), "hessian2")
     assert annotations(record)["values[0]"] == "2020-02-27T00:00[Asia/Tokyo]"
+
+
+# --- evidence -------------------------------------------------------------------------------------------
+
+
+def uuids(count: int, protocol: str = "hessian2") -> bytes:
+    numbers = random.Random(4)
+    return codecs.encode(
+        {"values": [[str(uuid.UUID(int=numbers.getrandbits(128))) for _ in range(count)]]}, protocol
+    )
+
+
+def test_whole_texts_before_a_cut_one_count() -> None:
+    assert codecs.detect(field("uuids-100-cut.bin")).protocol == "hessian2"
+    for protocol in DIALECTS:
+        for cut in (1, 10, 35):
+            assert codecs.detect(uuids(100, protocol)[: -cut - 1]).protocol in DIALECTS
+
+
+def emoji(count: int) -> str:
+    return "".join([chr(0x1F600 + number * 7 % 60) for number in range(count)])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        emoji(40_000),
+        "".join([chr(0x4E00 + number * 31 % 3000) for number in range(96_000)]),
+        '{"id": 12345, "name": "Ann", "tags": ["a", "b"]},\n' * 4000,
+        list(range(100_001)),
+        [number * 7919 % 4_294_967 for number in range(100_001)],
+        [{"$long": 1_700_000_000_000 + number * 997} for number in range(100_001)],
+        [{"$date": 1_700_000_000_000 + number * 61_003} for number in range(100_001)],
+        {"$type": "[string", "$list": [f"item {number} of the list" for number in range(6000)]},
+    ],
+    ids=["emoji", "Chinese", "JSON", "counting", "ints", "longs", "dates", "texts"],
+)
+@pytest.mark.parametrize("protocol", DIALECTS)
+def test_one_long_value_is_known_by_its_end(protocol: str, value: Any) -> None:
+    data = codecs.encode({"values": [value]}, protocol)
+    detection = codecs.detect(data)
+    assert protocol in (detection.protocol, *detection.equal)
+    decoder = codecs.Decoder()
+    records: list[Record] = []
+    for at in range(0, len(data), 1 << 16):
+        records.extend(decoder.feed(data[at : at + (1 << 16)]))
+    records.extend(decoder.close())
+    assert [(record.protocol, record.length) for record in records] == [(detection.protocol, len(data))]
+
+
+def test_zeros_are_not_waited_for() -> None:
+    decoder = codecs.Decoder()
+    assert decoder.feed(bytes(1 << 18))
+    assert decoder.protocol == "unknown"
+
+
+def test_what_settles_it_holds() -> None:
+    trace = {
+        "$class": "java.lang.Exception",
+        "detailMessage": "no",
+        "cause": None,
+        "stackTrace": [
+            {
+                "$class": "java.lang.StackTraceElement",
+                "declaringClass": "a.B",
+                "methodName": "c",
+                "fileName": "B.java",
+                "lineNumber": 3,
+            }
+        ],
+    }
+    kept = 0
+    for protocol, whole in [
+        (name, codecs.encode({"values": [value]}, name))
+        for name in DIALECTS
+        for value in (trace, ["Ann", "Bob", {"a": 1.5}], "text of some length")
+    ]:
+        for end in range(1, len(whole)):
+            detection = codecs.detect(whole[:end])
+            if detection.protocol != "unknown":
+                continue
+            for candidate in detection.candidates:
+                number = re.fullmatch("([0-9]+) more bytes?", candidate.settle)
+                if number is not None and candidate.protocol == protocol:
+                    kept += 1
+                    assert codecs.detect(whole[: end + int(number[1])]).protocol != "unknown", (protocol, end)
+    assert kept
+
+
+# --- packets or values ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["x" * 3000, "x" * 40, "N" * 200, "xxx", "a" * 3000])
+@pytest.mark.parametrize("framing", [None, "4.0.0", "4.0.7", "3.2.1"])
+def test_one_text_in_packets_is_not_a_row_of_values(text: str, framing: str | None) -> None:
+    message: dict[str, Any] = {"packets": [{"values": [text]}]}
+    if framing is not None:
+        message["$wire"] = {"framing": framing}
+    record = checks.one(codecs.encode(message, "hessian2"), "hessian2")
+    assert checks.message(record) == message
+
+
+@pytest.mark.parametrize("items", [["abc", ""], ["", ""], [[], []], ["a", "b", None], ["\0\1"], [[], {}, ""]])
+def test_unlikely_values_that_are_no_packets(items: list[Any]) -> None:
+    assert values(checks.one(codecs.encode({"values": items}, "hessian2"), "hessian2")) == items
