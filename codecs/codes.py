@@ -54,6 +54,11 @@ CODES: Final[dict[str, Code]] = {
     # Hessian
     "gadget-class": Code("a class known from attacks on deserialization", DANGER),
     "misplaced-object": Code("an object where a string or int belongs, which receivers read", DANGER),
+    "content-lost": Code("a collection whose sender left out its content", LOSS),
+    "date-unit": Code("a date that is likely only if its writer sent another unit"),
+    "no-java-header": Code("content that should be Java serialization does not start with aced0005"),
+    "text-overrun": Code("a text seems to run over what follows it: its length may be too large"),
+    "split-surrogates": Code("the two surrogates of a character are in different chunks"),
     "number-lost": Code("a BigDecimal or BigInteger whose sender lost the number", LOSS),
     "bad-text": Code("a text is not well-formed, or its length does not fit its characters"),
     "overlong-utf8": Code(

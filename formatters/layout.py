@@ -170,7 +170,7 @@ def title(node: Node, names: list[str] | None = None) -> Line:
         return [(TYPE, f"({number:,})")]
     if kind == t.OBJECT:
         name = names[0] if names else node.type_name
-        line.append((WORD, clean(name or '""')))
+        line.append((WORD, clean(name) if name else 'object of class ""'))
     elif kind == t.REMOTE:
         line.append((WORD, "remote " + clean(node.type_name or "")))
     else:

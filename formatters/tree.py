@@ -49,10 +49,19 @@ def tree(record: Record, layout: Layout) -> Iterator[Line]:
             (lay.ERROR, f"{error.code}: {clean(error.text)}"),
         ]
     if tape is not None and tape.size() and record.codec is not None:
-        if error is not None:
-            yield [*indent, (lay.DIM, "decoded so far:")]
-        for line in Walk(record.codec, layout, gutter).lines(root_of(tape)):
+        walk = Walk(record.codec, layout, gutter)
+        heading = error is not None
+        for line in walk.lines(root_of(tape)):
+            if heading:
+                yield [*indent, (lay.DIM, "decoded so far:")]
+                heading = False
             yield layout.fit(line)
+        if heading:  # nothing but what is hidden in trees
+            for line in walk.definitions(root_of(tape)):
+                if heading:
+                    yield [*indent, (lay.DIM, "defined so far:")]
+                    heading = False
+                yield layout.fit(line)
     if error is not None:
         yield from dump(record.raw, record.offset, layout, indent)
 
@@ -197,6 +206,21 @@ class Walk:
                 if isinstance(shown, (list, dict)):
                     yield from self.json_lines(shown, below)
 
+    def definitions(self, root: Node) -> Iterator[Line]:
+        """A line for each class that is defined, in a message that breaks off before its first object."""
+        tape = root.tape
+        for index in range(int(tape.size())):
+            if tape.kind(index) == t.CLASS:
+                node = Node(tape, index, root.buffer)
+                names = [clean(name) or '""' for name in node.names_of_class(index)] or ["?"]
+                fields = ", ".join(names[1:]) or "no fields"
+                yield [
+                    *self.margin(node),
+                    (lay.DIM, "class "),
+                    (lay.WORD, names[0]),
+                    (lay.PLAIN, f": {fields}"),
+                ]
+
     def part(self, name: str, node: Node, line: Line, below: str) -> _Open:
         """A key or value that takes more than one line, opened to be drawn later."""
         frame = self.open(node, below)
@@ -275,6 +299,7 @@ class Walk:
         names = self.classes.get(index)
         if names is None:
             names = [clean(name) for name in node.class_names()]
+            names[1:] = [name or '""' for name in names[1:]]
             self.classes[index] = names
         return names
 

@@ -19,6 +19,8 @@ from wirelens.codecs.dubbo.vocabulary import (
     HEADER_SIZE,
     HESSIAN,
     ID,
+    JAVA,
+    JAVA_HEADER,
     JSON_TEXTS,
     LENGTH,
     MAGIC,
@@ -46,10 +48,9 @@ from wirelens.codecs.dubbo.vocabulary import (
 from wirelens.codecs.fields import read_int32, read_int64, read_u8
 from wirelens.codecs.hessian import forms
 from wirelens.codecs.hessian import vocabulary as d
-from wirelens.codecs.hessian.class_notes import GENERIC_METHOD, class_notes
+from wirelens.codecs.hessian.class_notes import class_notes, is_generic
 from wirelens.codecs.hessian.descriptors import descriptor_count
 from wirelens.codecs.hessian.tables import Tables
-from wirelens.codecs.hessian.texts import content_of
 from wirelens.codecs.hessian.value_decoding import MISPLACED, MISPLACED_TEXT, Values
 from wirelens.codecs.node import Node
 from wirelens.codecs.payload import (
@@ -124,6 +125,10 @@ def decode_message(cursor: Cursor, tape: Tape, final: bool) -> None:
         tape.leaf(DATA, content, cursor.end, content)
         if missing > 0:
             raise missing_error(cursor, missing, "the body", None)
+        if serialization in JAVA and length > 0 and data[content : content + 4] != JAVA_HEADER[:length]:
+            text = f"Java serialization starts with {JAVA_HEADER.hex()}, this body with "
+            start_of = data[content : content + 4].hex()
+            tape.note("no-java-header", content, text + start_of, cursor.buffer)
         if serialization in JSON_TEXTS and json_lines(data[content : cursor.end]) is not None:
             tape.leaf(JSON_LINES, content, cursor.end, content)
         if length == 0 and not event and serialization in HESSIAN:
@@ -212,7 +217,7 @@ class BodyReader(HessianContent):
         self._text(PATH, "the path of the service")
         self._text(VERSION, "the version of the service")
         method = self._text(METHOD, "the name of the method")
-        if content_of(tape, method, cursor.data).startswith(GENERIC_METHOD):
+        if tape.kind(method) == t.STRING16 and is_generic(tape, method, cursor.data):
             tape.unchecked_names = True
         arity: i64 = -1
         if cursor.pos < cursor.end:

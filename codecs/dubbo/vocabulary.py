@@ -51,6 +51,8 @@ SERIALIZATIONS: Final[dict[int, str]] = {
     31: "custom-messagepack",
 }
 HESSIAN: Final = (2, 10)  # serializations in Hessian, the usual one first
+JAVA: Final = (3, 4, 7)  # serializations by Java's ObjectOutputStream
+JAVA_HEADER: Final = b"\xac\xed\0\5"
 JSON_TEXTS: Final = (5, 6, 16, 18, 21)  # serializations in lines of JSON
 OK: Final = 20
 STATUSES: Final[dict[int, str]] = {

@@ -85,18 +85,23 @@ class Classes(Texts):
         else:
             out.append(0x4F)
             form = forms.get("name")
+            number = form.get("type") if isinstance(form, dict) else None
             if form == "t":
                 out.append(0x74)
                 self.counted(name, None, ".$class")
             elif form == "string":
                 self.string(name, None, ".$class")
+            elif isinstance(number, int) and not isinstance(number, bool):
+                out.append(0x75)
+                self.write_int_as(number, forms.get("length"), ".$wire.define")
             elif form is None or form == "int":
                 content, units = self.text_of(name, None, ".$class")
                 self.write_int_as(units, forms.get("length"), ".$wire.define")
                 out.write(content)
             else:
                 raise self.error(
-                    f'unknown form {form!r} of a class name; there are "string" and "t"', ".$wire.name"
+                    f'unknown form {form!r} of a class name; there are "string", "t" and {{"type": n}}',
+                    ".$wire.name",
                 )
         self.write_int_as(len(fields), forms.get("count"), ".$wire.define")
         for field in fields:

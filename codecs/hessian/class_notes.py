@@ -18,6 +18,8 @@ LOST: Final = "number-lost"
 
 GENERIC_METHOD: Final = b"$invoke"  # how the names of methods begin whose arguments name classes in texts
 _BEAN: Final = b"JavaBeanDescriptor"  # how the classes end whose fields do
+_PROXY: Final = b"SerializationProxy"  # how the classes end in whose place Scala's collections are sent
+LOST_CONTENT: Final = " without fields: its sender wrote nothing of the collection that it stands for"
 _JSON_CLASS: Final = re.compile(rb'"(?:@?class|@type)"\s*:\s*"([^"]{1,256})"')
 _NAME: Final = re.compile(rb"[\w$.\[;/]+\Z")
 _JAVA_CLASS: Final = b"r"  # opens a class in Java serialization, before the length of its name
@@ -150,8 +152,12 @@ def class_notes(tape: Tape) -> None:
                     if kind == t.TYPE and tape.kind(index - 1) == t.MAP:
                         lost.look(tape, index - 1, buffer)
                 generic = generic or name.endswith(_BEAN)
+                proxy = name.endswith(_PROXY)
+                if proxy and kind == t.CLASS and tape.next(index) == text + 2:
+                    shown = name.decode("utf-8", "replace")
+                    tape.note("content-lost", tape.start(text), shown + LOST_CONTENT, buffer)
                 found = notes.look(_element(_shown_name(name)), tape.start(text), buffer)
-                if not found and not number and not name.endswith(_BEAN):
+                if not (found or number or proxy) and not name.endswith(_BEAN):
                     learn_harmless(name)
         elif kind == t.OBJECT and numbers:
             lost.look(tape, index, buffer)
@@ -159,12 +165,22 @@ def class_notes(tape: Tape) -> None:
             if generic:
                 notes.text(content_of(tape, index, buffer.data), tape.start(index), buffer)
             elif head >> t.FIELD_SHIFT and FIELDS[head >> t.FIELD_SHIFT].name == "method":
-                generic = _shown_name(content_of(tape, index, buffer.data)).startswith(GENERIC_METHOD)
+                generic = is_generic(tape, index, buffer.data)
         elif kind == t.BYTES and generic:
             notes.java_bytes(content_of(tape, index, buffer.data), tape.start(index), buffer)
         index += 1
     lost.note(tape)
     notes.note_companions()
+
+
+def is_generic(tape: Tape, method: i64, data: bytes) -> bool:
+    """Whether a method, a text node, is one whose arguments name classes in texts."""
+    number = tape.number(method)
+    if 0 <= number < tape.end(method):
+        first: i64 = data[number]
+        if first != 0x24 and first < 0xC0:  # neither $ nor the start of an overlong one
+            return False
+    return _shown_name(content_of(tape, method, data)).startswith(GENERIC_METHOD)
 
 
 def _shown_name(content: bytes) -> bytes:

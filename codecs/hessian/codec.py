@@ -6,10 +6,11 @@ from librt.strings import BytesWriter
 from mypy_extensions import i64
 
 from wirelens.codecs.codec import Codec, Evidence, Exchange
-from wirelens.codecs.cursor import Cursor
+from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import decoding, encoding, evidence, java, reading, throwable
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.class_notes import class_notes
+from wirelens.codecs.hessian.texts import note_overrun
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
@@ -31,6 +32,10 @@ class Hessian(Codec):
         """See Codec.decode. Classes known from attacks are noted, also in damaged messages."""
         try:
             decoding.decode(self.dialect, cursor, tape, final)
+        except DecodeError as error:
+            if not error.incomplete or final:
+                note_overrun(tape, int(tape.size()))
+            raise
         finally:
             class_notes(tape)
 

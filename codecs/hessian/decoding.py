@@ -13,8 +13,8 @@ from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import deflation, forms
 from wirelens.codecs.hessian import message_forms as m
 from wirelens.codecs.hessian import vocabulary as d
-from wirelens.codecs.hessian.class_notes import GENERIC_METHOD
-from wirelens.codecs.hessian.packets import Packets
+from wirelens.codecs.hessian.class_notes import is_generic
+from wirelens.codecs.hessian.packets import Packets, lengths_lead_to_end
 from wirelens.codecs.hessian.tables import Tables
 from wirelens.codecs.hessian.texts import content_of
 from wirelens.codecs.hessian.value_decoding import TO_END, TO_MARK, Values
@@ -153,7 +153,7 @@ class Messages(Packets):
         else:
             self._mark(0x6D, "the method")
             self.values.text(m.METHOD, "the name of a method")
-        if content_of(tape, method, self.cursor.data).startswith(GENERIC_METHOD):
+        if is_generic(tape, method, self.cursor.data):
             tape.unchecked_names = True
         if tape.head(method) >> t.FORM_SHIFT & t.FORM_MASK:
             tape.set_form(method, 0)
@@ -571,7 +571,14 @@ def likelier_packets(cursor: Cursor, plain: Tape) -> Tape | None:
     None if that is not so. A row of packets often reads as values too, such as 3,000 empty lists where there
     is one text of 3,000 times `x`.
     """
-    if cursor.pos < cursor.end or plain.size() < 2 or plain.head(1) != m.VALUES:
+    if cursor.pos < cursor.end or plain.size() < 3 or plain.head(1) != m.VALUES:
+        return None
+    first: i64 = 2
+    while plain.head(first) & t.HIDDEN and plain.next(first) < plain.size():
+        first = plain.next(first)
+    if plain.next(first) == plain.size() and plain.head(first) & (t.SIMPLE | t.KIND_MASK) != t.STRING16:
+        return None  # one value, unless it is a text with characters that could be lengths
+    if not lengths_lead_to_end(cursor.data, cursor.end):
         return None
     unlikely = _unlikely_values(plain)
     if unlikely == 0:

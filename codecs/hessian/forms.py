@@ -34,10 +34,10 @@ with its `$wire`, `encode` writes the same bytes again. All values of `$wire`:
 | object | `{"class": n}` | the number in the class table, where another is usual |
 | object | `{"form": "O"}` | final: the opcode with a class number where 60-6f would do |
 | object | `{"class_form": …}` | the form of the class number, as of an int |
-| object | `{"name": "string"}`, `{"name": "t"}` | draft: how the class just defined gives its name |
+| object | `{"name": "string"}`, `"t"`, `{"type": n}` | draft: how the class just defined gives its name |
 | any value | `{"define": [{"name", "fields"}, …]}` | class definitions before it, where not the usual one |
 | any value | `{"define": …, "form": …}` | beside these, the value's own form |
-| a definition | `"name_form": "string"`, `"t"` | draft: how it gives its name |
+| a definition | `"name_form": "string"`, `"t"`, `{"type": n}` | draft: how it gives its name; as type `n` |
 | a definition | `"length_form"`, `"count_form"` | of the name's length, of the fields' number, as of an int |
 """
 
@@ -316,11 +316,15 @@ def _object_wire(dialect: int, flags: int, node: Node) -> Json:
     return wire
 
 
-def name_form(definition: Node) -> str:
-    """How a class definition of the draft gives its name: "int", "string" or "t"."""
-    opcode = definition.buffer.data[definition.tape.start(definition.index) + 1]
+def name_form(definition: Node) -> Json:
+    """How a class definition of the draft gives its name: "int", "string", "t" or the number of a type."""
+    data = definition.buffer.data
+    start = definition.tape.start(definition.index)
+    opcode = data[start + 1]
     if opcode == 0x74:
         return "t"
+    if opcode == 0x75:
+        return {"type": int(int_value(data, start + 2))}
     return "string" if d.TABLES[d.DRAFT][opcode] in (d.STRING_SHORT, d.STRING_LAST, d.STRING_CHUNK) else "int"
 
 
@@ -334,12 +338,13 @@ def _definition_json(definition: Node) -> Json:
             names.append(value_json(part))
             if len(names) == 1 and data[definition.tape.start(definition.index)] == 0x4F:
                 name_kind = name_form(definition)
+                place = definition.tape.start(definition.index) + 1
                 if name_kind != "int":
                     wire["name_form"] = name_kind
-                else:
-                    form = int_form(data, definition.tape.start(definition.index) + 1)
-                    if form is not None:
-                        wire["length_form"] = form
+                    place += 1
+                form = int_form(data, place) if name_kind != "string" and name_kind != "t" else None
+                if form is not None:
+                    wire["length_form"] = form
         elif part.kind == t.LENGTH and part.form:
             wire["count_form"] = part.wire
     return {"name": names[0], "fields": names[1:], **wire}

@@ -347,6 +347,7 @@ class Heads(Parts):
         self.overlong_seen = False
         node = tape.open(t.CLASS | HIDDEN, start, before)
         plain = True
+        named_by_type = False
         if action == d.CLASS_FINAL:
             self.string(0, "the name of a class")
             if not self.usual:
@@ -360,6 +361,13 @@ class Heads(Parts):
                 flags = NAMED
                 cursor.pos = at + 1
                 self.text(0, "the name of a class")
+                if not self.usual:
+                    flags = ODD
+            elif byte == 0x75 and action == d.CLASS_DRAFT:  # u
+                flags = NAMED
+                cursor.pos = at + 1
+                named_by_type = True
+                self._type_name(at)
                 if not self.usual:
                     flags = ODD
             elif d.STRING_SHORT <= opens <= d.STRING_CHUNK and action == d.CLASS_DRAFT:
@@ -416,7 +424,8 @@ class Heads(Parts):
             pass  # not kept, for its nodes do not show the value that its objects have
         elif flags == 0 and plain and before == 0 and action != d.CLASS_2006 and tape.head(node + 1) & SIMPLE:
             learn_definition(tape, node, data)
-        same = tables.find_class(tape, data, node, name, pos, flags & ODD != 0) >= 0
+        odd = flags & ODD != 0 or named_by_type
+        same = tables.find_class(tape, data, node, name, pos, odd) >= 0
         if same or self.wide_seen or self.overlong_seen:
             flags |= SAME
         self.wide_seen = self.wide_seen or wide_before
@@ -424,6 +433,21 @@ class Heads(Parts):
             tape.set_flags(node, t.VALUED)
             fields = 1
         tables.add_class(node, fields, name, pos, flags, pos - start)
+
+    def _type_name(self, start: i64) -> None:
+        """Read the number of a type that names a class: the draft's `u` and an int."""
+        tape = self.tape
+        types = self.tables.types
+        number = self.integer("the number of a type")
+        place = number * TYPE_WORDS
+        if number < 0 or place >= len(types):
+            counted = count(len(types) // TYPE_WORDS, "type")
+            text = f"type number {number} is not defined; the table has {counted}"
+            raise self.cursor.error("bad-value", start, text)
+        text_node = types[place + TYPE_NODE] + 1
+        head = t.STRING16 | tape.head(text_node) & SIMPLE
+        tape.leaf(head, tape.start(text_node), tape.end(text_node), tape.number(text_node))
+        tape.leaf(t.MARK | HIDDEN, start, self.cursor.pos, number)
 
     def _known_class(self, start: i64, before: i64) -> bool:
         """Write the class definition at `start` from the table of known ones; False if it is not there."""

@@ -192,3 +192,40 @@ def _joined(buffer: Buffer, packets: list[list[tuple[int, int]]]) -> Buffer:
                 pieces.append(buffer.data[start:end])
                 total += end - start
     return Buffer(b"".join(pieces), buffer.base, segments)
+
+
+def lengths_lead_to_end(data: bytes, end: i64) -> bool:
+    """Whether the lengths of one of the framings that start like values lead from the start to the end."""
+    for opener in (5, 0x80, -1):
+        at: i64 = 0
+        while at < end:
+            at = _after_part(data, at, end, opener)
+            if at < 0:
+                break
+        if at == end:
+            return True
+    return False
+
+
+def _after_part(data: bytes, at: i64, end: i64, opener: i64) -> i64:
+    """Where the part of a packet that starts at `at` ends, in 4.0.66 (5), 4.0.7 (0x80) or 4.0.0; -1: none."""
+    if opener >= 0:
+        byte: i64 = data[at]
+        if byte != opener and (opener != 5 or byte & 0x7F not in (0, 5)):
+            return -1
+        at += 1
+        if at >= end:
+            return -1
+    size: i64 = data[at]
+    at += 1
+    if opener == 5 and size >= 0x7E:
+        if size > 0x7E or at + 2 > end:
+            return -1
+        size = data[at] << 8 | data[at + 1]
+        at += 2
+    elif opener != 5 and size >= 0x80:
+        if at >= end:
+            return -1
+        size = (size & 0x7F) << 7 | data[at]
+        at += 1
+    return -1 if at + size > end else at + size

@@ -187,6 +187,7 @@ class Parts:
         whole = tape.open(head, start, -1)
         usual = True
         short_by_one = False
+        split = False
         position = start
         while True:
             units = self._chunk_size(action, byte, noun)
@@ -212,6 +213,10 @@ class Parts:
             high = after - content >= 3 and data[after - 3] == 0xED and 0xA0 <= data[after - 2] < 0xB0
             if high or not (short_by_one or units == forms.CHUNK_UNITS):
                 usual = False
+            if high and not split:
+                split = True
+                text = "the chunk ends between the surrogates of a character"
+                tape.note("split-surrogates", after - 3, text, cursor.buffer)
             position = after
             if position >= cursor.end:
                 raise cursor.short(1, f"the next chunk of {noun}")

@@ -5,6 +5,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from wirelens.codecs import tape as t
 from wirelens.codecs.scan import plain_end
 from wirelens.codecs.tape import Tape
 
@@ -16,6 +17,8 @@ OVERLONG: Final = 8  # a character in two or three bytes that needs fewer
 MEASURE_SHIFT: Final = 4
 MEASURE_FLAGS: Final = 15  # all of them
 
+LOOKED_BACK: Final = 8  # nodes before an error in which a text is looked for that causes it
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -119,6 +122,27 @@ def as_read(content: bytes) -> bytes:
 
 def _low(content: bytes, at: int) -> int:
     return content[at] & 0x3F if at < len(content) else 0
+
+
+def note_overrun(tape: Tape, end: int) -> None:
+    """After an error, note the last text before it if control characters show that it goes on too far.
+
+    `end` is the index after the nodes that were read.
+    """
+    index = end - 1
+    while index >= 0 and index >= end - LOOKED_BACK:
+        kind = tape.kind(index)
+        if kind == t.STRING16 and tape.number(index) >= 0 and tape.start(index) < tape.number(index):
+            content = tape.buffer.data[tape.number(index) : tape.end(index)]
+            found = _CONTROL.search(content)
+            if found is not None and found.start() > 0:
+                units = units_of_raw(content)
+                text = f"a text of {units} units, with a control character after {found.start()} bytes"
+                tape.note(
+                    "text-overrun", tape.start(index), text + ": it may run over what follows", tape.buffer
+                )
+                return
+        index -= 1
 
 
 def cesu8(text: str) -> tuple[bytes, int]:

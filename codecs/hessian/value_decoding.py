@@ -34,6 +34,7 @@ from wirelens.codecs.hessian.tables import (
     Tables,
 )
 from wirelens.codecs.hessian.texts import MEASURE_FLAGS, MEASURE_SHIFT, NOT_SIMPLE, measure
+from wirelens.codecs.numbers import date_text
 from wirelens.codecs.scan import plain_end
 from wirelens.codecs.tape import FORM_SHIFT, REFERRED, SIMPLE, Tape
 from wirelens.codecs.words import count as counted
@@ -42,6 +43,7 @@ from wirelens.codecs.words import count as counted
 TO_END: Final = -1  # up to the cursor's end
 TO_MARK: Final = -2  # up to the z or Z that closes the enclosing message, which is not read
 
+LEAST_SECONDS: Final = 600_000_000  # minutes, in the year 3110: as seconds they are in 1989
 MISPLACED: Final = "misplaced-object"
 MISPLACED_TEXT: Final = "it stands where a string or int belongs; receivers in Java read it (CVE-2021-43297)"
 MOST_MISPLACED: Final = 4  # values in the place of strings or ints that are read, each inside the one before
@@ -412,15 +414,15 @@ class Values(Heads):
                     raise self.cut(start, 5, "a date")
                 value = i64(read_i32_be(data, pos))
                 pos += 4
+                if value >= LEAST_SECONDS:
+                    self.note_seconds(start, value)
                 tape.leaf(head | t.DATE, start, pos, value * 60000)
             elif action == d.END:
                 if how == _COUNTED or definitions:
                     raise self.fail(start, "bad-value", start, f"expected a value, not the end {byte:02x}")
                 if depth == 0:
                     if count != TO_MARK:
-                        raise self.fail(
-                            start, "bad-value", start, f"the end {byte:02x}, where nothing is open"
-                        )
+                        raise self.no_open(start, byte)
                     pos = start
                     break
                 if how == _PAIRS and left & 1:
@@ -429,12 +431,7 @@ class Values(Heads):
                     pos = start
                 elif declared >= 0 and declared != -left:
                     self.flag_list(node, forms.LENGTH)
-                    tape.note(
-                        "list-length",
-                        tape.start(node),
-                        f"a list of {counted(-left, 'item')} declares {declared}",
-                        cursor.buffer,
-                    )
+                    self.note_length(tape.start(node), -left, declared)
                 how = _COUNTED  # complete
                 left = 0
                 continue
@@ -455,6 +452,25 @@ class Values(Heads):
         cursor.pos = pos
         if len(self.early):
             self._mark_early()
+
+    def note_length(self, start: i64, items: i64, declared: i64) -> None:
+        """Note a list whose declared length is not its number of items."""
+        text = f"a list of {counted(items, 'item')} declares {declared}"
+        if declared == items + 0x90 and self.dialect == d.DRAFT:
+            text += f"; the byte {declared:02x} as an int is {items}"
+        self.tape.note("list-length", start, text, self.cursor.buffer)
+
+    def note_seconds(self, start: i64, minutes: i64) -> None:
+        """Note a date in minutes so far ahead that its writer may have sent seconds."""
+        text = f"if {minutes} are seconds, as gohessian writes them, the date is {date_text(minutes * 1000)}"
+        self.tape.note("date-unit", start, text, self.cursor.buffer)
+
+    def no_open(self, start: i64, byte: i64) -> DecodeError:
+        """The error for an end where nothing is open."""
+        text = f"the end {byte:02x}, where nothing is open"
+        if self.dialect == d.FINAL and self.cursor.end - start > 8:
+            text += "; Hessian.NET writes doubles with this opcode"
+        return self.fail(start, "bad-value", start, text)
 
     def _mark_early(self) -> None:
         """Give the values after unusual class definitions the form that lists the definitions."""

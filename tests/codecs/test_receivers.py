@@ -13,6 +13,8 @@ import pytest
 from wirelens import codecs
 from wirelens.codecs.node import root_of
 from wirelens.codecs.record import Record
+from wirelens.formatters.layout import Layout
+from wirelens.formatters.tree import tree
 
 FIELD = Path("../shared/field/bytes")
 DIALECTS = ("hessian1", "hessian2-draft", "hessian2")
@@ -537,3 +539,140 @@ def test_one_text_in_packets_is_not_a_row_of_values(text: str, framing: str | No
 @pytest.mark.parametrize("items", [["abc", ""], ["", ""], [[], []], ["a", "b", None], ["\0\1"], [[], {}, ""]])
 def test_unlikely_values_that_are_no_packets(items: list[Any]) -> None:
     assert values(checks.one(codecs.encode({"values": items}, "hessian2"), "hessian2")) == items
+
+
+# --- the draft's rarer productions ----------------------------------------------------------------------
+
+TYPED_CLASS = bytes.fromhex(
+    "4d74000b6578616d706c652e4361727a4f75909205636f6c6f72056d6f64656c6f900372656408636f727665747465"
+)
+
+
+def test_a_class_named_by_a_type() -> None:
+    record = checks.one(TYPED_CLASS, "hessian2-draft")
+    shown = {"$class": "example.Car", "$wire": {"name": {"type": 0}}, "color": "red", "model": "corvette"}
+    assert values(record) == [{"$type": "example.Car", "$map": {}}, shown]
+    # a gadget is one, however its class gets its name
+    gadget = TYPED_CLASS.replace(b"\x0bexample.Car", b"\x18" + GADGET.encode())
+    assert ("gadget-class", GADGET) in notes(checks.one(gadget, "hessian2-draft"))
+    again = TYPED_CLASS + b"o\x90\x01a\x01b"
+    assert [item.get("$class") for item in values(checks.one(again, "hessian2-draft"))[1:]] == [
+        "example.Car"
+    ] * 2
+    # with the number in a longer form, and beside a class of the same name and fields
+    long = TYPED_CLASS.replace(b"Ou\x90", b"OuI\0\0\0\0")
+    assert values(checks.one(long, "hessian2-draft"))[1]["$class"] == "example.Car"
+    twice = TYPED_CLASS + TYPED_CLASS[16:].replace(b"o\x90", b"o\x91")
+    assert len(values(checks.one(twice, "hessian2-draft"))) == 3
+
+
+def test_a_class_named_by_a_type_that_is_not_defined() -> None:
+    (record,) = checks.decoded(b"Ou\x91\x90o\x90", "hessian2-draft")
+    assert record.error is not None
+    assert "type number 1 is not defined; the table has 0 types" in record.error.text
+
+
+def test_surrogates_in_different_chunks_are_noted() -> None:
+    record = checks.one(bytes.fromhex("730001eda0bd01edb880"), "hessian2-draft")
+    assert values(record)[0]["$string"] == chr(0x1F600)
+    assert checks.codes(record) == ["split-surrogates"]
+
+
+def test_a_length_byte_that_would_be_right_as_an_int() -> None:
+    record = checks.one(bytes.fromhex("567400045b696e746e9290917a"), "hessian2-draft")
+    assert record.notes[0].text == "a list of 2 items declares 146; the byte 92 as an int is 2"
+
+
+# --- known faults of writers ----------------------------------------------------------------------------
+
+
+def test_doubles_of_hessian_net() -> None:
+    (record,) = checks.decoded(b"\x5a\x40\x28\x00\x00\x00\x00\x00\x00", "hessian2")
+    assert record.error is not None
+    assert "Hessian.NET writes doubles with this opcode" in record.error.text
+
+
+def test_dates_in_seconds_of_gohessian() -> None:
+    record = checks.one(bytes.fromhex("4b6553f100"), "hessian2")
+    assert [note.code for note in record.notes] == ["date-unit"]
+    assert "2023-11-14T22:13:20" in record.notes[0].text
+    assert (
+        checks.one(
+            codecs.encode({"values": [{"$date": "2999-01-01T00:00:00Z"}]}, "hessian2"), "hessian2"
+        ).notes
+        == []
+    )
+
+
+def test_a_proxy_of_scala_without_its_content() -> None:
+    name = b"scala.collection.immutable.List$SerializationProxy"
+    data = b"C\x30" + bytes([len(name)]) + name + b"\x90\x60"
+    for _ in range(2):
+        assert checks.codes(checks.one(data, "hessian2")) == ["content-lost"]
+    filled = b"C\x30" + bytes([len(name)]) + name + b"\x91\x01a\x60\x90"
+    assert checks.codes(checks.one(filled, "hessian2")) == []
+
+
+@pytest.mark.parametrize("number", [3, 4, 7])
+def test_java_serialization_without_its_header(number: int) -> None:
+    record = checks.one(dubbo_frame(bytes.fromhex("77020101"), number, 20), "dubbo")
+    assert checks.codes(record) == ["no-java-header"]
+    assert "77020101" in record.notes[0].text
+    assert checks.one(dubbo_frame(bytes.fromhex("aced000577020101"), number, 20), "dubbo").notes == []
+
+
+def test_a_text_that_runs_over_the_next_field() -> None:
+    address = b"S\0\x19ldap://x.x.x.x:1389/a"
+    data = b"Mt\0\x03a.BS\0\x03url" + address + b"S\0\x01bR\0\0\0\x07rz"
+    (record,) = checks.decoded(data, "hessian1")
+    assert record.error is not None
+    overrun = [note for note in record.notes if note.code == "text-overrun"]
+    assert [note.offset for note in overrun] == [data.index(address)]
+
+
+# --- what is drawn --------------------------------------------------------------------------------------
+
+
+def drawn(data: bytes, protocol: str) -> str:
+    layout = Layout(None)
+    lines = [line for record in codecs.decode(data, protocol) for line in tree(record, layout)]
+    return "\n".join(["".join([text for _, text in line]) for line in lines])
+
+
+def test_empty_names_are_visible() -> None:
+    text = drawn(bytes.fromhex("56004f00906f907a"), "hessian2-draft")
+    assert 'object of class ""' in text
+    text = drawn(b"C\x01A\x91\0\x60\x90", "hessian2")
+    assert '"": 0 int' in text
+
+
+def test_a_definition_alone_is_drawn() -> None:
+    text = drawn(bytes.fromhex("4f74000158910161"), "hessian2-draft")
+    assert "defined so far:" in text
+    assert "class X: a" in text
+    assert "decoded so far:" not in text
+
+
+@pytest.mark.parametrize(
+    ("protocol", "data"),
+    [
+        ("hessian1", "4d7400004d740001415300016149000000017a72"),
+        ("hessian2", "484301419201610162600568656c6c6f01"),
+        ("hessian2", "4879904e91"),
+        ("hessian2", "487991"),
+        ("hessian2", "4879"),
+        ("hessian2", "484843019040"),
+    ],
+)
+def test_what_decoded_inside_a_key_is_drawn(protocol: str, data: str) -> None:
+    text = drawn(bytes.fromhex(data), protocol)
+    assert "None" not in text
+
+
+def test_keys_of_the_field() -> None:
+    text = drawn(field("key-map-h1.bin"), "hessian1")
+    assert '"a": 1 int' in text
+    assert "None" not in text
+    text = drawn(field("key-obj-h2.bin"), "hessian2")
+    assert 'a: "hello"' in text
+    assert "None" not in text
