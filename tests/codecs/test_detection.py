@@ -182,7 +182,7 @@ VALUES = [
     ("90", "hessian2", {"hessian2-draft"}),
     ("54", "hessian2", {"hessian2-draft", "hessian1"}),
     ("0568656c6c6f", "hessian2", {"hessian2-draft"}),
-    ("53000568656c6c6f", "hessian2", {"hessian2-draft", "hessian1"}),
+    ("53000568656c6c6f", "hessian1", {"hessian2-draft", "hessian2"}),
     ("4900000005", "hessian1", {"hessian2-draft", "hessian2"}),
     ("7a", "unknown", set()),
     ("5c", "hessian2", set()),
@@ -195,7 +195,7 @@ VALUES = [
 
 @pytest.mark.parametrize(("text", "protocol", "equal"), VALUES)
 def test_single_values(text: str, protocol: str, equal: set[str]) -> None:
-    """What fits several dialects with one meaning is named as the usual one, with the others."""
+    """What fits several dialects with one meaning is named as the plainest one, with the others."""
     found = codecs.detect(bytes.fromhex(text))
     assert (found.protocol, set(found.equal)) == (protocol, equal)
     assert codecs.detect(bytes.fromhex(text), final=False).protocol == "unknown"
