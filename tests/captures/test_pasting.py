@@ -1176,7 +1176,7 @@ def test_long_texts(name: str) -> None:
     assert pasted(LONG_TEXTS[name]).data == LONG
 
 
-@pytest.mark.parametrize("name", ["colons", "commas", "blanks", "0x", "percent", "base32"])
+@pytest.mark.parametrize("name", ["colons", "commas", "blanks", "0x", "percent", "base32", "base64"])
 def test_long_texts_take_little_memory(name: str) -> None:
     text = LONG_TEXTS[name]
     tracemalloc.start()

@@ -80,6 +80,7 @@ FORMS: Final[dict[str, str]] = {
 }
 
 LEAST: Final = 8  # bytes that are enough to be taken out of other text
+MOST_BLOCKS: Final = 256  # fenced blocks in one text; a text with more is a document
 MOST_GROUPS: Final = 16  # runs of bytes in prose that are tried
 
 _Reader = Callable[[Source], Pasted | None]
@@ -205,6 +206,8 @@ def _recognise(source: Source) -> Pasted | None:
     blocks = source.blocks()
     if not blocks:
         return _read(source)
+    if len(blocks) > MOST_BLOCKS:
+        return None
     found: list[tuple[Source, Pasted]] = []
     for block in blocks:
         result = _read(block) if block.text.strip() else None
@@ -229,12 +232,13 @@ def _read(source: Source) -> Pasted | None:
         if error.code not in ("pasted-damaged", "pasted-cut"):
             raise
         failure, found = error, None
+    if found is not None and found.form != "hex":
+        return found
     bare = uncommented(source)
     if found is not None:
-        if bare is not None and found.form == "hex":
-            other = _quiet(bare)
-            if other is not None and other.data != found.data and other.form == "hex":
-                raise ambiguous(source, 0, "hex", "hex with comments")
+        other = None if bare is None else _quiet(bare)
+        if other is not None and other.data != found.data and other.form == "hex":
+            raise ambiguous(source, 0, "hex", "hex with comments")
         return found
     found = _loosened(source, bare, failure is not None and failure.code == "pasted-cut")
     if found is not None:

@@ -15,7 +15,7 @@ from wirelens.codecs.captures.pasting.context import (
 )
 from wirelens.codecs.captures.pasting.escapes import unescape
 from wirelens.codecs.captures.pasting.plain import ambiguous, read_hex, words_of
-from wirelens.codecs.captures.pasting.source import Pasted, Source
+from wirelens.codecs.captures.pasting.source import Pasted, Source, blanks
 
 _CAST: Final = re.compile(
     r"\(\s*(?:(?:un)?signed\s+char|unsigned|s?byte|Byte|char|u?int8(?:_t)?|u8|BYTE|uchar)\s*\)"
@@ -144,7 +144,7 @@ def _finish_array(
 
 
 def _blanks(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match[0])
+    return blanks(match[0])
 
 
 def _head_ok(head: str, opener: str) -> bool:

@@ -450,11 +450,11 @@ def base64_bytes(text: str) -> bytes | None:
     bare = run.rstrip("=")
     if len(bare) % 4 == 1 or ("=" in run and len(run) % 4):
         return None
-    padded = bare + "=" * (-len(bare) % 4)
-    data = binascii.a2b_base64(padded)
+    padding = "=" * (-len(bare) % 4)
+    data = binascii.a2b_base64(bare + padding)
     # The bits after the last octet are zero in what an encoder wrote.
-    tail = binascii.b2a_base64(data, newline=False).decode()[-4:]
-    return data if tail == padded[-4:] else None
+    last = binascii.b2a_base64(data[len(data) - (len(data) % 3 or 3) :], newline=False).decode()
+    return data if last == (bare + padding)[-4:] else None
 
 
 def strong_base64(run: str) -> bool:

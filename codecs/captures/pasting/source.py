@@ -164,6 +164,11 @@ class Source:
         return [self.part(a + 1, b) for a, b in list(zip(fences, ends, strict=True))[::2]]
 
 
+def blanks(text: str) -> str:
+    """Spaces in place of a text, its line ends kept."""
+    return "\n".join(" " * len(line) for line in text.split("\n"))
+
+
 def text_of(data: bytes | str) -> str | None:
     """The text in `data`, or None where it is binary: a control octet, or no known encoding."""
     if isinstance(data, str):

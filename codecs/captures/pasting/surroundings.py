@@ -6,7 +6,7 @@ from typing import Final
 
 from wirelens.codecs.captures.pasting.cutting import is_frame, row_of
 from wirelens.codecs.captures.pasting.plain import strong_base64
-from wirelens.codecs.captures.pasting.source import Source
+from wirelens.codecs.captures.pasting.source import Source, blanks
 
 # A quoted text, or a comment: to the end of the line, or between marks
 _QUOTED_OR_COMMENT: Final = re.compile(
@@ -47,7 +47,7 @@ def uncommented(source: Source) -> Source | None:
             if "..." in match[0] or "…" in match[0]:
                 return None  # it may stand for bytes that were left out
             out.append(text[position : match.start()])
-            out.append("".join(char if char == "\n" else " " for char in match[0]))
+            out.append(blanks(match[0]))
             position = match.end()
     if not position:
         return None
