@@ -76,7 +76,10 @@ class StreamUnpacker(Unpacking):
             self._unproven = None
 
     def close(self) -> bytes:
-        """The end of the file, which is noted if it cuts a stream."""
+        """The end of the file, noted if it cuts a stream; all bytes, if they have given nothing so far."""
+        if self._unproven is not None and self.is_packed and not self._lost:
+            self.is_packed = False
+            return b"".join(self._unproven)
         if self.is_packed and not self._lost and self._decompressor is not None:
             self.note("truncated", f"the {self._title} data is cut off")
         return b""
