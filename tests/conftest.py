@@ -15,6 +15,8 @@ COMMON: Final[dict[str, Any]] = {"deadline": None, "suppress_health_check": [Hea
 settings.register_profile("same", derandomize=True, **COMMON)
 # `dev.py test --explore`: other examples in each run, and ten times as many.
 settings.register_profile("explore", max_examples=1000, print_blob=True, **COMMON)
+# `dev.py pythons`: what differs between Pythons hardly depends on the number of examples.
+settings.register_profile("few", max_examples=10, derandomize=True, **COMMON)
 settings.load_profile("same")  # pytest's option --hypothesis-profile comes later, and wins
 
 

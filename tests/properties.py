@@ -7,4 +7,4 @@ USUAL = 100  # examples of a property that asks for no number of its own
 
 def examples(count: int) -> settings:
     """For a property that is to have this many examples; more in a profile that draws more."""
-    return settings(max_examples=count * settings().max_examples // USUAL)
+    return settings(max_examples=max(count * settings().max_examples // USUAL, 1))
