@@ -95,7 +95,9 @@ class Message(Messages):
 class FrameContent(HessianContent):
     """Reads the message in a frame as the root of the tape. A way is a dialect."""
 
-    head: i64 = m.ROOT
+    def __init__(self, cursor: Cursor, tape: Tape, parent: i64, missing: i64) -> None:
+        super().__init__(cursor, tape, parent, missing)
+        self.head: i64 = m.ROOT  # of the message, or of the part of it that decodes
 
     def read(self, way: i64) -> DecodeError | None:
         """See HessianContent.read."""
