@@ -131,6 +131,7 @@ def decode_message(cursor: Cursor, tape: Tape, final: bool) -> None:
             tape.note("no-java-header", content, text + start_of, cursor.buffer)
         if serialization in JSON_TEXTS and json_lines(data[content : cursor.end]) is not None:
             tape.leaf(JSON_LINES, content, cursor.end, content)
+            tape.unchecked_names = True  # JSON may name classes
         if length == 0 and not event and serialization in HESSIAN:
             offset = cursor.buffer.absolute(content)
             tape.fault(ERROR, content, Fault("truncated", offset, "the body is empty"))

@@ -115,9 +115,9 @@ def class_notes(tape: Tape) -> None:
     """Note each class known from attacks once, where a tape first names it, and lost numbers.
 
     The offset is that of the name; an array's type, such as `[com.example.Car`, names its class. In generic
-    calls and bean descriptors texts and bytes may name classes too. Of the BigDecimals and BigIntegers whose
-    sender lost the number the first is noted, at its own offset. Looks at each node once, and at none if
-    decoding read only names that are known to need no note.
+    calls and bean descriptors texts and bytes may name classes too, and so may JSON. Of the BigDecimals and
+    BigIntegers whose sender lost the number the first is noted, at its own offset. Looks at each node once,
+    and at none if decoding read only names that are known to need no note.
     """
     if not tape.unchecked_names:
         return
@@ -166,6 +166,9 @@ def class_notes(tape: Tape) -> None:
                 notes.text(content_of(tape, index, buffer.data), tape.start(index), buffer)
             elif head >> t.FIELD_SHIFT and FIELDS[head >> t.FIELD_SHIFT].name == "method":
                 generic = is_generic(tape, index, buffer.data)
+        elif kind == t.COMPUTED and FIELDS[head >> t.FIELD_SHIFT].name == "json":
+            text_of = buffer.data[tape.start(index) : tape.end(index)]
+            notes.text(text_of, tape.start(index), buffer)
         elif kind == t.BYTES and generic:
             notes.java_bytes(content_of(tape, index, buffer.data), tape.start(index), buffer)
         index += 1

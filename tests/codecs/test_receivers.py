@@ -210,6 +210,13 @@ def test_a_generic_gadget_of_the_field() -> None:
     assert ("gadget-class", "com.sun.rowset.JdbcRowSetImpl") in notes(record)
 
 
+@pytest.mark.parametrize("number", [6, 16, 21])
+def test_gadgets_in_bodies_of_json(number: int) -> None:
+    lines = ["2.0.2", "a.B", "0.0.0", "put", "Ljava/lang/Object;", {"@type": GADGET, "command": ["id"]}, {}]
+    body = "".join([json.dumps(line) + "\n" for line in lines]).encode()
+    assert ("gadget-class", GADGET) in notes(checks.one(dubbo_frame(body, 0xC0 | number), "dubbo"))
+
+
 def test_honest_generic_calls_have_no_notes() -> None:
     data = generic_call(
         [
