@@ -983,6 +983,24 @@ def test_prose_never_hides_damage() -> None:
 
 
 @pytest.mark.parametrize(
+    "around",
+    [
+        lambda text: "Hello,\nwe get this:\n" + text + "\nWhy is it?",
+        lambda text: "\n".join("12:00:00.123 [main] INFO Foo: " + line for line in text.split("\n")),
+        lambda text: "\n".join(line + "  # row" for line in text.split("\n")),
+        lambda text: "([]uint8) (len=33 cap=48) {\n" + text + "\n}",
+    ],
+)
+@pytest.mark.parametrize("shape", ["canonical", "xxd", "netty"])
+def test_damage_is_found_in_what_stands_around(shape: str, around: Callable[[str], str]) -> None:
+    text = SHAPES[shape]
+    for index in range(0, len(text), 7):
+        if text[index] != "z":
+            found = outcome(around(text[:index] + "z" + text[index + 1 :]))
+            assert isinstance(found, PastedError) or found.form == "raw" or found.data == SOME, index
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "commit 956e315aa0bb11cc22dd33ee44ff556677889900\nAuthor: X\n\n    fix it",

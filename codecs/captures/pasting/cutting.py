@@ -113,7 +113,7 @@ def _header(line: str) -> bool:
         if (
             len(numbers) >= 2
             and numbers[0] == 0
-            and len({b - a for a, b in itertools.pairwise(numbers)}) == 1
+            and {b - a for a, b in itertools.pairwise(numbers)} in ({1}, {2}, {4}, {8}, {16})
         ):
             return True
     return False

@@ -26,12 +26,13 @@ _LOG_PARTS: Final = re.compile(
 )
 _NUMBERED: Final = re.compile(r"[ \t]*+(\d{1,6})(?:[.):|][ \t]|[ \t]*+\|[ \t]|\t|  )[ \t]*+")
 _SEPARATORS: Final = (" - ", ": ", "] ", " | ", "\t")
-_WORDS: Final = re.compile(r"[^\s,;:|(){}\[\]<>\"'.=_-]+")
+_WORDS: Final = re.compile(r"[^\s,;:|(){}\[\]<>\"'.=_?!-]+")
 _BYTES: Final = re.compile(
     r"0[xX][0-9A-Fa-f]{1,16}|[0-9A-Fa-f]{2}|(?=[A-Fa-f]{0,7}[0-9])[0-9A-Fa-f]{4}|[0-9]{1,3}|[0-9A-Fa-f]{8,}"
     r"|(?:\\x[0-9A-Fa-f]{2})++"
 )
 _PLAIN_WORD: Final = re.compile("[A-Za-z]{2,30}")
+_ALIKE: Final = 6  # characters at the start of two lines that show the same writer
 _HEXISH: Final = re.compile("(?:0?[xX])?[0-9A-Fa-f]{2,}")
 _PAIRS: Final = re.compile(r"(?<![^\s:])[0-9A-Fa-f]{2}(?:[ :,-]{1,2}[0-9A-Fa-f]{2}){2,}+(?!\w)")
 _LONG_HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?=[A-Fa-f]{0,20}[0-9])[0-9A-Fa-f]{16,}+(?![0-9A-Za-z])")
@@ -63,11 +64,15 @@ def iter_unprefixed(source: Source) -> Iterator[Source]:
         yield source.kept(timed)
         parts = [_LOG_PARTS.match(line, end) for line, end in zip(source.lines, timed, strict=True)]
         if any(parts):
-            yield source.kept([part.end() if part else end for part, end in zip(parts, timed, strict=True)])
+            cuts = [part.end() if part else end for part, end in zip(parts, timed, strict=True)]
+            if _alike(source, timed, cuts):
+                yield source.kept(cuts)
         for mark in _SEPARATORS:
             places = [line.find(mark, end) for line, end in zip(source.lines, timed, strict=True)]
             if all(at >= 0 or not line.strip() for at, line in zip(places, source.lines, strict=True)):
-                yield source.kept([at + len(mark) if at >= 0 else 0 for at in places])
+                cuts = [at + len(mark) if at >= 0 else 0 for at in places]
+                if _alike(source, timed, cuts):
+                    yield source.kept(cuts)
     elif all((part := _LOG_PARTS.match(line)) and part[0].rstrip()[-1] in ":|>]" for line in source.lines):
         yield source.kept([part.end() for line in source.lines if (part := _LOG_PARTS.match(line))])
     rows = [line for line in source.lines if line.strip()]
@@ -84,6 +89,16 @@ def iter_unprefixed(source: Source) -> Iterator[Source]:
         values = [int(match[1]) for match in numbers if match]
         if values == list(range(values[0], values[0] + len(values))):
             yield source.kept([match.end() if match else 0 for match in numbers])
+
+
+def _alike(source: Source, starts: list[int], ends: list[int]) -> bool:
+    """Whether the same stands before the bytes in each line, numbers aside: else it may be part of a dump."""
+    prefixes = {
+        re.sub("[0-9]+", "0", line[start:end])
+        for line, start, end in zip(source.lines, starts, ends, strict=True)
+        if line.strip()
+    }
+    return len(prefixes) == 1
 
 
 def _common_start(one: str, other: str) -> str:
@@ -127,6 +142,8 @@ def _is_prose(line: str) -> bool:
     hexes = sum(len(word) for word in words if _HEXISH.fullmatch(word))
     plain = sum(1 for word in words if _PLAIN_WORD.fullmatch(word) and not _HEXISH.fullmatch(word))
     share = hexes / max(1, sum(map(len, words)))
+    if line.strip() and plain < 2 and (not plain or re.match(r"\W*+[A-Za-z_]*+[0-9]", line)):
+        return False  # it may be a row whose offset is damaged
     return share < 0.35 or (plain >= 3 and share < 0.6)
 
 
@@ -144,6 +161,10 @@ def groups_in_prose(source: Source) -> list[tuple[int, int]]:
     kinds = kinds_of(source)
     if "m" in kinds:
         return []
+    first = next((line for kind, line in zip(kinds, source.lines, strict=True) if kind == "b"), "")
+    for kind, line in zip(kinds, source.lines, strict=True):
+        if kind == "p" and len(_common_start(first.strip(), line.strip())) >= _ALIKE:
+            return []  # a log, whose line may be a damaged row
     framed = any(kind == " " and line.strip() for kind, line in zip(kinds, source.lines, strict=True))
     if "p" not in kinds and not framed:
         return []
