@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wirelens.cli import options
+from wirelens.cli.stderr import warn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,17 +154,16 @@ class Run:
         yield self.finish(item, records)
         if not start:
             self.output.flush()
-            click.echo(f"{item.name}: no bytes in it", err=True)
+            warn(f"{item.name}: no bytes in it")
             self.undecoded = True
         elif decoder.codec is None:
             self.output.flush()
             if start.lstrip()[:1] in (b"[", b"{") and b'"' in start:
-                click.echo(f"{item.name}: this looks like JSON; `wirelens encode` reads that", err=True)
+                warn(f"{item.name}: this looks like JSON; `wirelens encode` reads that")
                 return
-            click.echo(
+            warn(
                 f"{item.name}: no protocol has enough evidence; `wirelens detect` shows the candidates, "
-                "--as PROTOCOL decodes without detection",
-                err=True,
+                "--as PROTOCOL decodes without detection"
             )
 
     def report_detection(self, name: str, detection: Detection) -> None:
@@ -171,7 +171,7 @@ class Run:
         from wirelens.cli.detect import verdict
 
         self.output.flush()
-        click.echo(f"{name}: {verdict(detection)}", err=True)
+        warn(f"{name}: {verdict(detection)}")
 
     def finish(self, item: Input, records: list[Record]) -> list[Record]:
         """Give the records their file as origin if there are several inputs."""
@@ -202,7 +202,7 @@ class Run:
         for (flow, direction), verdict in capture.verdicts.items():
             arrow = ">" if direction == 0 else "<"
             why = f", {verdict.bits:.0f} bits: {'; '.join(verdict.reasons)}" if verdict.reasons else ""
-            click.echo(f"{capture.name}: flow {flow} {arrow} {verdict.protocol}{why}", err=True)
+            warn(f"{capture.name}: flow {flow} {arrow} {verdict.protocol}{why}")
         capture.verdicts.clear()
 
 

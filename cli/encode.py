@@ -8,6 +8,7 @@ import click
 
 from wirelens.cli import options
 from wirelens.cli.errors import RefusedError
+from wirelens.cli.stderr import warn
 from wirelens.codecs.words import clean, count
 
 if TYPE_CHECKING:
@@ -106,12 +107,12 @@ class Oddities:
             for offset, text, code in notes:
                 self.shown += 1
                 if self.shown <= MOST_NOTES:
-                    click.echo(f"{place}at byte {offset}: {clean(text)} ({code})", err=True)
+                    warn(f"{place}at byte {offset}: {clean(text)} ({code})")
 
     def end(self) -> None:
         """Report how many notes were left out."""
         if self.shown > MOST_NOTES:
-            click.echo(count(self.shown - MOST_NOTES, "more note"), err=True)
+            warn(count(self.shown - MOST_NOTES, "more note"))
 
 
 class Document(NamedTuple):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from wirelens.cli import options
+from wirelens.cli.stderr import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -150,7 +151,7 @@ class Run:
                 from wirelens.codecs.words import count
 
                 flows = count(hidden, "flow")
-                click.echo(f"{name}: {flows} of other protocols (--all lists them)", err=True)
+                warn(f"{name}: {flows} of other protocols (--all lists them)")
 
 
 class Listed(NamedTuple):

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wirelens.cli.folders import FolderWalk
 from wirelens.cli.input import CAPTURE, PACKETS, RAW, STDIN, TEXT, Input, InputError
+from wirelens.cli.stderr import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,7 +52,7 @@ class Inputs:
     def fail(self, text: str) -> None:
         """Report an input that cannot be read."""
         self.failed += 1
-        click.echo(f"Error: {text}", err=True)
+        warn(f"Error: {text}")
 
     def __iter__(self) -> Iterator[Input]:
         for item in self._all():
@@ -104,10 +106,10 @@ class Inputs:
     def _opened(self, item: Input) -> None:
         if item.remark:
             text = f"{item.remark}; using the text itself" if item.form == RAW else item.remark
-            click.echo(f"{item.name}: {text}", err=True)
+            warn(f"{item.name}: {text}")
         if self.verbose:
             packed = f"{item.packing} " if item.compression else ""
-            click.echo(f"{item.name}: read as {packed}{item.form}", err=True)
+            warn(f"{item.name}: read as {packed}{item.form}")
 
     def _ended(self, item: Input) -> None:
         """Report damage to the packing of an input that was read."""
@@ -115,7 +117,7 @@ class Inputs:
             self.damaged += 1
             if self.before_report is not None:
                 self.before_report()
-            click.echo(f"{item.name}: {note.text}", err=True)
+            warn(f"{item.name}: {note.text}")
 
     def _all(self) -> Iterator[Input]:
         for text in self.texts:
@@ -129,12 +131,12 @@ class Inputs:
     def _folder(self, path: str) -> Iterator[Input]:
         """The files of a folder and its subfolders, by name, except hidden ones."""
         empty = True
-        for folder, folders, files in os.walk(path, onerror=self._unreadable):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in sorted(files):
-                if not name.startswith("."):
-                    empty = False
-                    yield Input(os.path.join(folder, name))
+        walk = FolderWalk(path, self._unreadable)
+        for name in walk:
+            empty = False
+            yield Input(name)
+        if walk.skipped:
+            warn(f"{path}: {walk.skipped_text()}")
         if empty and not self.failed:
             self.fail(f"{path}: no files in this folder")
 

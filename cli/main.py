@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wirelens.cli.stderr import warn
+
 if TYPE_CHECKING:
     from typing import Any, Final
 
@@ -95,7 +97,12 @@ class Commands(click.Group):
         try:
             status = super().main(*args, **extra)
         except click.ClickException as error:
-            error.show()
+            import io
+
+            text = io.StringIO()
+            error.show(text)
+            for line in text.getvalue().rstrip("\n").split("\n"):
+                warn(line)
             status = error.exit_code
         except click.Abort:
             status = INTERRUPTED
@@ -125,14 +132,14 @@ def _report_error(error: Exception) -> int:
         return FAILED
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename is not None else ""
-        click.echo(f"Error: {where}{error.strerror}", err=True)
+        warn(f"Error: {where}{error.strerror}")
         return 2
     if isinstance(error, MemoryError):
-        click.echo("Error: not enough memory", err=True)
+        warn("Error: not enough memory")
         return FAILED
     text = " ".join(str(error).split())
-    click.echo(f"Error: {type(error).__name__}{': ' if text else ''}{text[:300]}", err=True)
-    click.echo(f"This is an error in wirelens; {DEBUG}=1 shows the traceback.", err=True)
+    warn(f"Error: {type(error).__name__}{': ' if text else ''}{text[:300]}")
+    warn(f"This is an error in wirelens; {DEBUG}=1 shows the traceback.")
     return FAILED
 
 

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-import click
-
 from wirelens.cli.input import PACKETS, STDIN, Input
+from wirelens.cli.stderr import warn
 from wirelens.codecs.captures.reader import Reader
 from wirelens.codecs.conversations import Conversations, known
 from wirelens.codecs.words import clean, count
@@ -159,25 +158,25 @@ class Capture:
         name = self.name
         for file, damage in self.source.damage():
             for note in damage[:NOTES_SHOWN]:
-                click.echo(f"{file}: at byte {note.offset}: {clean(note.text)} ({note.code})", err=True)
+                warn(f"{file}: at byte {note.offset}: {clean(note.text)} ({note.code})")
             if len(damage) > NOTES_SHOWN:
-                click.echo(f"{file}: {count(len(damage) - NOTES_SHOWN, 'more note')} like these", err=True)
+                warn(f"{file}: {count(len(damage) - NOTES_SHOWN, 'more note')} like these")
         if self.source.warning:
-            click.echo(self.source.warning, err=True)
+            warn(self.source.warning)
         for direction, note in self.conversations.unattached_notes[:NOTES_SHOWN]:
-            click.echo(f"{name}: {direction}: {clean(note.text)} ({note.code})", err=True)
+            warn(f"{name}: {direction}: {clean(note.text)} ({note.code})")
         if foreign:
             flows = count(self.conversations.foreign_flows, "flow")
-            click.echo(f"{name}: {flows} with {count(foreign, 'byte')} of other protocols", err=True)
+            warn(f"{name}: {flows} with {count(foreign, 'byte')} of other protocols")
         if self.reader.missing:
             missing = count(self.reader.missing, "byte")
-            click.echo(f"{name}: {missing} of its streams not captured", err=True)
+            warn(f"{name}: {missing} of its streams not captured")
         unread = unread_packets(self.reader.ignored)
         if unread:
-            click.echo(f"{name}: not read: {unread}", err=True)
+            warn(f"{name}: not read: {unread}")
         if not shown and not foreign:
             packets = count(self.reader.packets, "packet")
-            click.echo(f"{name}: {packets}, none with TCP or UDP payload in the selected flows", err=True)
+            warn(f"{name}: {packets}, none with TCP or UDP payload in the selected flows")
 
 
 def unread_packets(ignored: dict[str, int]) -> str:

@@ -12,7 +12,13 @@ from typing import Final
 from wirelens.codecs.errors import WirelensError
 from wirelens.codecs.node import Json
 
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+# Lone surrogates, which UTF-8 does not have, and what a terminal obeys or does not show: C1 controls, format
+# characters (category Cf), lines and paragraphs. In JSON an escape is the same character.
+_UNSAFE: Final = re.compile(
+    r"[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
+    r"\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
+)
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:{}\[\]"]+')
 _INDEX: Final = re.compile(r"\[(\d{1,9})\]")
@@ -38,24 +44,28 @@ class JsonTextError(WirelensError):
 
 
 def quoted(text: str) -> bytes:
-    """A JSON string, in UTF-8; a lone surrogate as its escape."""
-    return _escape_surrogates(encode_basestring(text)).encode()
+    """A JSON string, in UTF-8; what is not safe to show as its escape."""
+    return _escape_unsafe(encode_basestring(text)).encode()
 
 
-def _escape_surrogates(text: str) -> str:
-    if text.isascii() or _SURROGATE.search(text) is None:
+def _escape_unsafe(text: str) -> str:
+    if _UNSAFE.search(text) is None:
         return text
-    return _SURROGATE.sub(_surrogate_escape, text)
+    return _UNSAFE.sub(_unsafe_escape, text)
 
 
-def _surrogate_escape(match: re.Match[str]) -> str:
-    return f"\\u{ord(match[0]):04x}"
+def _unsafe_escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 | code >> 10:04x}\\u{0xDC00 | code & 0x3FF:04x}"
 
 
 def dumps(value: Json) -> str:
-    """JSON text on one line, of any nesting; lone surrogates as escapes."""
+    """JSON text on one line, of any nesting; what is not safe to show as escapes."""
     try:
-        return _escape_surrogates(_ENCODER.encode(value))
+        return _escape_unsafe(_ENCODER.encode(value))
     except RecursionError:
         return _deep_dumps(value)
 
@@ -87,7 +97,7 @@ def _deep_dumps(value: Json) -> str:
             entries.append((True, "]" if item else "[]"))
             work.extend(reversed(entries))
         else:
-            parts.append(_escape_surrogates(_ENCODER.encode(item)))
+            parts.append(_escape_unsafe(_ENCODER.encode(item)))
     return "".join(parts)
 
 

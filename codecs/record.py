@@ -17,7 +17,7 @@ from wirelens.codecs.numbers import LAST_MICROSECOND, write_int, write_seconds, 
 from wirelens.codecs.record_encoding import encode_record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape
-from wirelens.codecs.words import clean, count
+from wirelens.codecs.words import clean, count, shortened
 
 NO_PROTOCOL: Final = "no protocol has enough evidence"
 
@@ -169,10 +169,10 @@ class Record:
         """The message in one line."""
         root = self.root
         if root is not None and self.codec is not None:
-            return self.codec.summary(root)
+            return shortened(self.codec.summary(root))
         error = self.error
         reason = f": {error.text} at offset {error.offset}" if error is not None and error.text else ""
-        return f"{count(self.length, 'byte')} not decoded{reason}"
+        return shortened(f"{count(self.length, 'byte')} not decoded{reason}")
 
     @property
     def notes(self) -> list[Note]:

@@ -14,6 +14,8 @@ from librt.strings import (
 from mypy_extensions import i64
 
 SLOTS: Final = 1024
+# By first byte of a character in UTF-8: whether it may be one that JSON has escaped.
+_HIDES: Final = bytes([byte in b"\xc2\xd8\xdb\xdc\xe0\xe1\xe2\xef\xf0\xf3" for byte in range(256)])
 _SHORT: Final = 96  # bytes that are copied by words
 
 
@@ -65,10 +67,7 @@ def json_end(data: bytes, at: i64, end: i64) -> i64:
             return end
         byte: i64 = data[at]
         if byte < 0x80:
-            if byte != 0x7F:
-                return at
-            at += 1
-            continue
+            return at
         size: i64 = 2
         low: i64 = 0x80
         high: i64 = 0xC0
@@ -90,9 +89,36 @@ def json_end(data: bytes, at: i64, end: i64) -> i64:
             return at
         if size > 2 and data[at + 2] & 0xC0 != 0x80:
             return at
+        if _HIDES[byte] and _is_hidden(byte, data[at + 1], data[at + 2] if size > 2 else 0):
+            return at
         if size > 3 and data[at + 3] & 0xC0 != 0x80:
             return at
         at += size
+
+
+def _is_hidden(first: i64, second: i64, third: i64) -> bool:
+    """Whether UTF-8 may be of a control or format character, which json_text.py escapes."""
+    if first == 0xC2:
+        return second < 0xA0 or second == 0xAD
+    if first == 0xE2:
+        if second == 0x80:
+            return 0x8B <= third <= 0x8F or 0xA8 <= third <= 0xAE
+        return second == 0x81 and third >= 0xA0
+    if first == 0xE0:
+        return second == 0xA2 or second == 0xA3
+    if first == 0xE1:
+        return second == 0xA0 and third == 0x8E
+    if first == 0xEF:
+        return (second == 0xBB and third == 0xBF) or (second == 0xBF and 0xB9 <= third <= 0xBB)
+    if first == 0xD8:
+        return second <= 0x85 or second == 0x9C
+    if first == 0xDB:
+        return second == 0x9D
+    if first == 0xDC:
+        return second == 0x8F
+    if first == 0xF0:
+        return second == 0x91 or second == 0x93 or second == 0x9B or second == 0x9D
+    return True
 
 
 def joined_pair(data: bytes, at: i64, end: i64) -> bytes:
@@ -106,7 +132,10 @@ def joined_pair(data: bytes, at: i64, end: i64) -> bytes:
     if high & 0xF0 != 0xA0 or low & 0xF0 != 0xB0 or third & 0xC0 != 0x80 or sixth & 0xC0 != 0x80:
         return b""
     code = 0x10000 + ((high & 0x0F) << 16 | (third & 0x3F) << 10 | (low & 0x0F) << 6 | sixth & 0x3F)
-    return chr(code).encode()
+    joined = chr(code).encode()
+    if _HIDES[joined[0]] and _is_hidden(joined[0], joined[1], joined[2]):
+        return b""
+    return joined
 
 
 def slot_of(data: bytes, at: i64, size: i64) -> i64:

@@ -4,10 +4,21 @@ Text from input is untrusted: whatever is not printable (control characters, esc
 overrides, lone surrogates) is shown escaped and never sent to a terminal.
 """
 
+import re
 from typing import Final
 
 from mypy_extensions import i64
 
+SUMMARY_CELLS: Final = 200  # cells of a message's summary
+MOST_MARKS: Final = 4  # combining marks in a row; more of them pile up over other lines
+_BLANK: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters and marks that show nothing
+_KEYCAPS: Final = "#*0123456789"
+_SELECTOR: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+# What has to be looked at closely: scripts with combining marks, and all of the above.
+_ODD: Final = re.compile(
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\u3164"
+    "\ua66f-\uabed\ufb1e\ufe00-\ufe2f\uffa0\U000101fd-\U0001e94a\U000e0100-\U000e01ef]"
+)
 _ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
@@ -19,10 +30,57 @@ def count(number: i64, noun: str, plural: str = "") -> str:
 
 
 def clean(text: str) -> str:
-    """Text with every character that is not printable as an escape."""
-    if text.isprintable():
+    """Text with every character that is not printable, or prints nothing, as an escape.
+
+    Of combining marks in a row, those after the first `MOST_MARKS` are escaped too. Selectors of an emoji's
+    look stay.
+    """
+    if text.isascii() or _ODD.search(text) is None:
+        if text.isprintable():
+            return text
+        return "".join([char if char.isprintable() or char == "\u3000" else escape(char) for char in text])
+    from unicodedata import category
+
+    parts: list[str] = []
+    marks = 0
+    before = ""
+    for char in text:
+        kind = category(char)
+        marks = marks + 1 if kind == "Mn" or kind == "Me" else 0
+        unseen = char in _BLANK or marks > MOST_MARKS or not (char.isprintable() or char == "\u3000")
+        if not unseen and _SELECTOR.match(char):
+            unseen = not _is_of_emoji(char, before)
+        parts.append(escape(char) if unseen else char)
+        before = char
+    return "".join(parts)
+
+
+def _is_of_emoji(selector: str, before: str) -> bool:
+    """Whether a variation selector chooses the look of the symbol before it."""
+    from unicodedata import category
+
+    if selector not in "\ufe0e\ufe0f" or not before:
+        return False
+    return before in _KEYCAPS or category(before)[0] in "SP"
+
+
+def shortened(text: str, most: int = SUMMARY_CELLS) -> str:
+    """Text cut to at most `most` cells of a terminal, with an ellipsis if it is."""
+    if len(text) * 2 <= most or (text.isascii() and len(text) <= most):
         return text
-    return "".join([char if char.isprintable() or char == "\u3000" else escape(char) for char in text])
+    if text.isascii():
+        return text[: most - 1] + "…"
+    from unicodedata import east_asian_width
+
+    cells = 0
+    end = 0  # of what leaves room for the ellipsis
+    for place, char in enumerate(text[: most + 1]):
+        cells += 2 if east_asian_width(char) in "WF" else 1
+        if cells < most:
+            end = place + 1
+        elif cells > most:
+            return text[:end] + "…"
+    return text
 
 
 def escape(char: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wirelens.codecs.numbers import time_text
-from wirelens.codecs.words import clean, count
+from wirelens.codecs.words import clean, count, shortened
 from wirelens.formatters import layout as lay
 from wirelens.formatters.layout import Layout
 
@@ -26,7 +26,7 @@ def summary(record: Record, layout: Layout) -> Line:
     if not narrow or not flow:
         line.append((lay.PROTOCOL, f"{record.protocol:<10}  "))
     damaged = record.error is not None
-    text = clean(record.summary)
+    text = shortened(clean(record.summary))
     tail: Line = []
     if not damaged:
         if record.damaged and record.tape is not None:

@@ -13,7 +13,7 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.json_text import dumps
 from wirelens.codecs.node import Node, root_of
 from wirelens.codecs.tape import CONTAINERS
-from wirelens.codecs.words import clean, count, quote
+from wirelens.codecs.words import clean, count, quote, shortened
 from wirelens.formatters import layout as lay
 from wirelens.formatters.layout import Layout
 
@@ -76,7 +76,7 @@ def headline(record: Record, layout: Layout, gutter: int) -> Line:
         line.append((lay.DIM, size))
         return line
     line.append((lay.PLAIN, "  "))
-    summary = clean(record.summary)
+    summary = shortened(clean(record.summary))
     start = layout.cut(summary, layout.room(layout.cells(line) + len(size) + 1))
     line.append((lay.SUMMARY, start if len(start) == len(summary) else start + "…"))
     line.append((lay.DIM, size))

@@ -184,10 +184,11 @@ def command(
 
 def _dry_run(job: Job) -> None:
     from wirelens.cli.bulk.progress import size_text
+    from wirelens.codecs.words import clean
 
     job.inspect(changing=False)
     for item in job.inputs:
-        click.echo(f"{item.kind:12} {size_text(item.size):>9}  {item.name}")
+        click.echo(f"{item.kind:12} {size_text(item.size):>9}  {clean(item.name)}")
     done = f"; {job.skipped} done before" if job.skipped else ""
     click.echo(f"{len(job.inputs)} files, {size_text(job.total)}{done}")
 

@@ -13,6 +13,9 @@ import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from wirelens.cli.folders import FolderWalk
+from wirelens.cli.stderr import warn
+
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
@@ -50,6 +53,18 @@ def absolute(place: str) -> str:
     return place if is_uri(place) else os.path.abspath(place)
 
 
+def is_inside(place: str, folder: str) -> bool:
+    """Whether a place is a folder or something in it."""
+    if is_uri(place) or is_uri(folder):
+        return (
+            is_uri(place)
+            and is_uri(folder)
+            and f"{shown(place)}/".startswith(f"{shown(folder).rstrip('/')}/")
+        )
+    inner, outer = os.path.realpath(place), os.path.realpath(folder)
+    return os.path.isdir(outer) and os.path.commonpath([inner, outer]) == outer
+
+
 def below(place: str, *parts: str) -> str:
     """The place of something inside the folder `place`; a URI keeps its query."""
     base, mark, query = place.partition("?") if is_uri(place) else (place, "", "")
@@ -71,6 +86,8 @@ def find(place: str) -> list[File]:
     from pyarrow.fs import FileSelector, FileType
 
     place = absolute(place)
+    if not is_uri(place):
+        return _find_local(place)
     system, path = open_place(place)
     info = system.get_file_info(path)
     if info.type == FileType.NotFound:
@@ -87,6 +104,27 @@ def find(place: str) -> list[File]:
         ):
             files.append(_file(place, below(place, inner), entry))
     return sorted(files, key=lambda file: file.name)
+
+
+def _find_local(place: str) -> list[File]:
+    """The local file, or the files below the local folder; what is skipped of that is reported."""
+    if not os.path.isdir(place):
+        return [_local_file(place, place)]
+    walk = FolderWalk(place, hidden=(".", "_"))
+    files = [_local_file(place, path) for path in walk]
+    if walk.skipped:
+        warn(f"{place}: {walk.skipped_text()}")
+    return sorted(files, key=lambda file: file.name)
+
+
+def _local_file(root: str, path: str) -> File:
+    info = os.stat(path)
+    return File(root, path, decodable(path), info.st_size, info.st_mtime_ns // 1000)
+
+
+def decodable(path: str) -> str:
+    """A path as text that tables take: bytes of a name that are not UTF-8 as escapes."""
+    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _file(root: str, place: str, info: object) -> File:
@@ -110,12 +148,13 @@ class Readers:
 
     def chunks(self, root: str, path: str, offset: int = 0, length: int = -1) -> Iterator[bytes]:
         """A file's bytes from `offset`; failed reads are repeated from where they stopped. Raises OSError."""
+        local = not is_uri(root)  # names may be other bytes than UTF-8, which pyarrow refuses
         system = self.system(root)
         position, end = offset, offset + length if length >= 0 else -1
         tries = 0
         while True:
             try:
-                with system.open_input_file(path) as file:
+                with open(path, "rb") if local else system.open_input_file(path) as file:
                     file.seek(position)
                     while end < 0 or position < end:
                         chunk = file.read(CHUNK if end < 0 else min(CHUNK, end - position))

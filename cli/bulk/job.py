@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from wirelens.cli.bulk import chunks, decoding, plain_json
 from wirelens.cli.bulk.accounts import load_bucket_account
 from wirelens.cli.bulk.decoding import Config
-from wirelens.cli.bulk.files import File, Readers, below, find, shown
+from wirelens.cli.bulk.files import File, Readers, below, find, is_inside, shown
 from wirelens.cli.bulk.ledger import LedgerRow, NotAllowedError, Run, State, staged_target
 from wirelens.cli.bulk.local_packets import shared_folder
 from wirelens.cli.bulk.plan import (
@@ -92,6 +92,8 @@ class Job:
         options = self.options
         files: dict[str, File] = {}
         for source in options.sources:
+            if is_inside(options.target, source):
+                raise NotAllowedError(f"{shown(options.target)} is inside {shown(source)}, which is read")
             for file in find(source):
                 files[file.name] = file
         self.state = self.run.begin(options.mode, options.resume) if changing else self.run.peek()

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
+from wirelens.codecs.words import clean
+
 if TYPE_CHECKING:
     from pyspark.accumulators import Accumulator
     from pyspark.sql import SparkSession
@@ -144,6 +146,7 @@ class Display:
 
     def show(self, text: str) -> None:
         """Show a line that stays."""
+        text = clean(text)
         if self._rich is not None:
             self._rich.console.print(text, markup=False, highlight=False)
         else:

@@ -8,6 +8,7 @@ from typing import Any
 
 from wirelens.cli.bulk.files import shown
 from wirelens.cli.bulk.progress import size_text, time_text
+from wirelens.codecs.words import clean
 
 SUMS = ("decoded", "quarantined", "unrecognised", "retransmitted", "pending")
 PROBLEMS_SHOWN = 10
@@ -46,7 +47,7 @@ class Report:
 
 def text(report: Report, target: str) -> str:
     """The report as lines."""
-    return "\n".join(_lines(report, shown(target)))
+    return "\n".join([clean(line) for line in _lines(report, shown(target))])
 
 
 def _lines(report: Report, target: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from wirelens.codecs.notation import Writer, tree_json
 from wirelens.codecs.record import Record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Tape
+from wirelens.codecs.words import shortened
 
 HEAD_BYTES: Final = 4096  # kept of a stream of no known protocol
 SLOWEST: Final = 10
@@ -362,7 +363,7 @@ class RowMaker:
         if columns_of is None:
             columns_of = self._messages[name] = self._columns("messages", name)
         columns_of.begin_row(stream, packet, time, record.offset, record.length)
-        summary = clean(codec.summary(root))
+        summary = shortened(clean(codec.summary(root)))
         damaged = record.damaged
         size = columns_of.add_message(name, clean(codec.kind(root)), summary.encode(), tape, damaged)
         columns_of.add_pair(pair, latency_us)

@@ -64,7 +64,8 @@ def is_ready(content: bytes) -> bool:
         text = content.decode()
     except UnicodeDecodeError:
         return False
-    return json.dumps(text, ensure_ascii=False) == f'"{text}"'
+    hidden = any(char == "\x7f" or "\x80" <= char < "\xa0" for char in text)
+    return not hidden and json.dumps(text, ensure_ascii=False) == f'"{text}"'
 
 
 @given(texts, st.data())
