@@ -19,9 +19,10 @@ _UNSAFE: Final = re.compile(
     r"\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:{}\[\]"]+')
-_INDEX: Final = re.compile(r"\[(\d{1,9})\]")
+# These find the place of an error, so they are compiled when they are first used.
+_SPACE: Final = r"[ \t\r\n]*"
+_TOKEN: Final = r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:{}\[\]"]+'
+_INDEX: Final = r"\[(\d{1,9})\]"
 _CONTENT: Final = ("$list", "$map", "$fields")  # tags whose values the paths of their members may leave out
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -194,7 +195,7 @@ def _member_at(text: str, at: int, path: str) -> tuple[int, str]:
 
 def _item_at(text: str, at: int, path: str) -> tuple[int, str]:
     """Where the item of an array is to which a path leads, and the rest of the path; or -1."""
-    step = _INDEX.match(path)
+    step = re.match(_INDEX, path)
     if step is None:
         return -1, path
     at = _skip_space(text, at + 1)
@@ -209,7 +210,7 @@ def _item_at(text: str, at: int, path: str) -> tuple[int, str]:
 def _value_end(text: str, at: int) -> int:
     """Where the value at a position ends; the text is known to be JSON."""
     depth = 0
-    for token in _TOKEN.finditer(text, at):
+    for token in re.compile(_TOKEN).finditer(text, at):
         if token[0] in "{[":
             depth += 1
         elif token[0] in "}]":
@@ -222,7 +223,7 @@ def _value_end(text: str, at: int) -> int:
 
 
 def _skip_space(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
+    match = re.compile(_SPACE).match(text, at)
     return at if match is None else match.end()
 
 

@@ -20,7 +20,7 @@ _DOUBLE: Final = Struct(">d")
 _SINGLE: Final = Struct(">f")
 _BITS64: Final = Struct(">q")
 _BITS32: Final = Struct(">I")
-_OVERLONG: Final = re.compile(rb"[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f][\x80-\xbf]")
+_OVERLONG: Final = rb"[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f][\x80-\xbf]"
 
 
 class Field:
@@ -184,7 +184,7 @@ def utf16_text(content: bytes) -> str | None:
 
 def shortest_utf8(content: bytes) -> bytes:
     """UTF-8 with each overlong sequence of two or three bytes in the shortest form of its character."""
-    return _OVERLONG.sub(_shortest, content)
+    return re.sub(_OVERLONG, _shortest, content)
 
 
 def _shortest(match: re.Match[bytes]) -> bytes:

@@ -32,7 +32,7 @@ class Pairs:
             requests = side.requests = Requests()
         key = exchange.key
         flow = side.flow
-        direction = flow.directions[side.direction]
+        direction = flow.sent_by(side.direction)
         end: i64 = -1
         if flow.transport == "tcp" and direction.sequence >= 0:
             end = (direction.sequence + record.offset + record.length) & 0xFFFFFFFF
@@ -52,7 +52,7 @@ class Pairs:
         if requests.early:
             reply = requests.take_early(key, time_us, end)
             if reply is not None:
-                flow.directions[1 - side.direction].orphaned -= 1
+                flow.sent_by(1 - side.direction).orphaned -= 1
                 _note(record, "reply-first", "its reply was captured before it")
                 request = Request(reply.pair, time_us, exchange, end)
                 request.answered = True
@@ -103,7 +103,7 @@ class Pairs:
         if not request.answered:
             request.answered = True
             if request.expected:
-                flow.directions[1 - side.direction].unanswered -= 1
+                flow.sent_by(1 - side.direction).unanswered -= 1
         if request.session and not set(request.session) <= set(exchange.session):
             _note(record, "session-info", "the request's SESSION_INFO is not repeated")
         done = True
@@ -145,7 +145,7 @@ class Pairs:
     ) -> tuple[i64, i64]:
         """As `answered`, of a reply without an open request: it may be captured later."""
         flow = side.flow
-        asking = flow.directions[1 - side.direction]
+        asking = flow.sent_by(1 - side.direction)
         requests = other.requests
         acked: i64 = -1
         if flow.transport == "udp":
@@ -172,7 +172,7 @@ class Pairs:
                 series.parts += 1
                 series.last = series.parts == exchange.parts
                 return series.pair, 0
-        flow.directions[side.direction].orphaned += 1
+        flow.sent_by(side.direction).orphaned += 1
         if not early:
             if sure:
                 text = f"no open request with {key}" if key else "no open request"

@@ -60,7 +60,7 @@ from wirelens.codecs.payload import (
 )
 from wirelens.codecs.tape import Fault, Tape
 
-_WAYS: Final = (d.DRAFT, d.FINAL)  # dialects, in the order in which they are tried
+_WAYS: Final[tuple[int, ...]] = (d.DRAFT, d.FINAL)  # dialects, in the order in which they are tried
 
 
 def decode_frame(cursor: Cursor, tape: Tape, final: bool) -> None:

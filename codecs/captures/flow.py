@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.codes import Note
 from wirelens.codecs.words import count
@@ -138,9 +138,13 @@ class Flow:
         self.last_us: int = -1
         self.directions: tuple[Direction, Direction] = (Direction(), Direction())
 
-    def count(self, direction: int, time_us: int) -> None:
+    def sent_by(self, direction: i64) -> Direction:
+        """One of `directions`; an index that is not constant would make an object of the pair each time."""
+        return self.directions[1] if direction else self.directions[0]
+
+    def count(self, direction: i64, time_us: int) -> None:
         """Count a segment of a direction, and its time."""
-        side = self.directions[direction]
+        side = self.sent_by(direction)
         side.segments += 1
         if time_us > self.last_us:
             self.last_us = time_us

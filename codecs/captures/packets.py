@@ -132,13 +132,13 @@ class Dissector:
     """Finds the transport segment of each packet; keeps only unfinished IP datagrams.
 
     `ignored` counts the packets that gave no segment, by reason. `damaged` has (file offset, packet number,
-    reason) of the first DAMAGED_KEPT packets with a header that is cut or invalid.
+    reason) of the first DAMAGED_KEPT packets with a header that is cut or invalid. `late`: see `dissect`.
     """
 
     def __init__(self) -> None:
         self.ignored: dict[str, int] = {}
         self.damaged: list[tuple[int, int, str]] = []
-        self._late: list[Segment] = []
+        self.late: list[Segment] = []
         self._fragments: Final = Fragments()
         self._out: Final = BytesWriter()  # for keys
 
@@ -148,22 +148,23 @@ class Dissector:
         Several come from an 802.11 frame that aggregates frames, and when datagrams waited too long for
         their fragments: the beginnings of those come first.
         """
-        if packet.repeated:
-            self._ignore("repeated", packet)
-            return
-        segment = self._dissect(packet)
-        if self._late:
-            segments.extend(self._late)
-            self._late = []
+        segment = self.dissect(packet)
+        if self.late:
+            segments.extend(self.take_late())
         if segment is not None:
             segments.append(segment)
+
+    def take_late(self) -> list[Segment]:
+        """The segments in `late`, which is empty after this."""
+        segments = self.late
+        self.late = []
+        return segments
 
     def add_fragment(self, row: FragmentRow, segments: list[Segment]) -> None:
         """Take a fragment that another Dissector's `state` gave; append the segments that it completes."""
         segment = self._add_fragment(row, len(row[3]))
-        if self._late:
-            segments.extend(self._late)
-            self._late = []
+        if self.late:
+            segments.extend(self.take_late())
         if segment is not None:
             segments.append(segment)
 
@@ -171,16 +172,20 @@ class Dissector:
         """The beginnings of the datagrams whose fragments have not all arrived."""
         while (oldest := self._fragments.oldest()) is not None:
             self._give_up(oldest)
-        segments = self._late
-        self._late = []
-        return segments
+        return self.take_late()
 
     def state(self) -> list[FragmentRow]:
         """The waiting fragments as plain rows, for `add_fragment` of another Dissector."""
         return self._fragments.rows()
 
-    def _dissect(self, packet: Packet) -> Segment | None:
-        """The last segment of this packet; those before it go to `_late`."""
+    def dissect(self, packet: Packet) -> Segment | None:
+        """As `add`, but only the last of the segments; those before it go to `late`.
+
+        A segment that is used before the next packet is dissected costs less: its memory is used again.
+        """
+        if packet.repeated:
+            self._ignore("repeated", packet)
+            return None
         link_type: int = packet.link_type
         layer = LINK_LAYERS.get(link_type, -1)
         if layer < 0:
@@ -406,7 +411,7 @@ class Dissector:
             segment = self._walk(packet, data[start : start + length], LLC, length, ())
             if segment is not None:
                 if last is not None:
-                    self._late.append(last)
+                    self.late.append(last)
                 last = segment
             position += (SUBFRAME_HEADER + length + 3) & ~3
         return last
@@ -472,7 +477,7 @@ class Dissector:
             whole: i64 = max(len(data), datagram.total)
             segment = self._reassembled(datagram, datagram.rows[-1], data, whole)
             if segment is not None:
-                self._late.append(segment)
+                self.late.append(segment)
 
 
 def _reports_duplicate(data: bytes, ports: i64, end: i64) -> bool:

@@ -44,9 +44,9 @@ FILE_HEADER: Final = 24
 BILLION: Final = 1_000_000_000
 MILLION: Final = 1_000_000
 
-# two lengths below 2^18, after a time
-_LITTLE_LENGTHS: Final = re.compile(rb".{10}[\x00-\x03]\x00..[\x00-\x03]\x00", re.DOTALL)
-_BIG_LENGTHS: Final = re.compile(rb".{8}\x00[\x00-\x03]..\x00[\x00-\x03]", re.DOTALL)
+# Two lengths below 2^18, after a time; compiled only to search after damage.
+_LITTLE_LENGTHS: Final = rb".{10}[\x00-\x03]\x00..[\x00-\x03]\x00"
+_BIG_LENGTHS: Final = rb".{8}\x00[\x00-\x03]..\x00[\x00-\x03]"
 
 
 @mypyc_attr(acyclic=True)
@@ -412,7 +412,7 @@ class PcapReader(RecordReader):
         upper = (int(self._seconds) >> 16) & 0xFFFF
         pattern = upper.to_bytes(2, "little" if self._little else "big")
         shift: i64 = 2 if self._little else 0
-        lengths = _LITTLE_LENGTHS if self._little else _BIG_LENGTHS
+        lengths = re.compile(_LITTLE_LENGTHS if self._little else _BIG_LENGTHS, re.DOTALL)
         if self.position + position == self.damage:
             position += 1
         header = self._header

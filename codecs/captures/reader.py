@@ -8,7 +8,7 @@ from mypy_extensions import i64
 from wirelens.codecs.captures.containers import PacketReader
 from wirelens.codecs.captures.flow import Flow, Piece
 from wirelens.codecs.captures.magic import unsupported
-from wirelens.codecs.captures.packets import Dissector, Segment
+from wirelens.codecs.captures.packets import Dissector
 from wirelens.codecs.captures.pcap import Packet, State
 from wirelens.codecs.captures.streams import Assembler
 from wirelens.codecs.codes import Note
@@ -49,11 +49,14 @@ class Reader:
         if self._file_bits:
             for packet in packets:
                 packet.number |= self._file_bits
-        segments: list[Segment] = []
         dissector = self.dissector
+        assembler = self.assembler
         for packet in packets:
-            dissector.add(packet, segments)
-        self.assembler.extend(segments, pieces)
+            segment = dissector.dissect(packet)
+            if dissector.late:
+                assembler.extend(dissector.take_late(), pieces)
+            if segment is not None:
+                assembler.add(segment, pieces)
 
     @property
     def position(self) -> int:

@@ -107,7 +107,7 @@ class Sequencer:
         )
         if flow.packet < 0:
             flow.packet = packets[-1]
-        flow.directions[side.direction].length = offset + size
+        flow.sent_by(side.direction).length = offset + size
         self.delivered += size
         old: i64 = len(side.last)
         if size and remember:
@@ -129,7 +129,7 @@ class Sequencer:
 
     def skip(self, side: Side, size: i64) -> None:
         """Count bytes at side.next as missing."""
-        direction = side.flow.directions[side.direction]
+        direction = side.flow.sent_by(side.direction)
         if side.gap == 0:
             direction.gap_count += 1
         side.gap += size
@@ -167,7 +167,7 @@ class Sequencer:
 
     def _count_again(self, side: Side, size: i64) -> None:
         self.retransmitted += size
-        side.flow.directions[side.direction].retransmitted += size
+        side.flow.sent_by(side.direction).retransmitted += size
 
     def place(
         self,

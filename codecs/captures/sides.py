@@ -118,7 +118,7 @@ class Side:
         self.origin = position
         self.next = position
         self.hole_end = position
-        self.flow.directions[self.direction].sequence = int((self.base + position) & 0xFFFFFFFF)
+        self.flow.sent_by(self.direction).sequence = int((self.base + position) & 0xFFFFFFFF)
 
     def note(self, code: str, position: i64, text: str) -> None:
         """Add a note at a position of the stream."""

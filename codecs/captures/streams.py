@@ -72,14 +72,15 @@ class Assembler(Sequencer):
         return len(self._table) - len(self._closed)
 
     def extend(self, segments: list[Segment], pieces: list[Piece]) -> int:
-        """Append the pieces that these segments complete; the payload bytes of the segments."""
+        """As `add` for each; the payload bytes of the segments."""
         size: i64 = 0
         for segment in segments:
             size += len(segment.payload)
-            self._add(segment, pieces)
+            self.add(segment, pieces)
         return int(size)
 
-    def _add(self, segment: Segment, pieces: list[Piece]) -> None:
+    def add(self, segment: Segment, pieces: list[Piece]) -> None:
+        """Append the pieces that a segment completes."""
         self._clock += 1
         key = segment.key
         conversation = self._table.get(key)
@@ -322,9 +323,10 @@ class Assembler(Sequencer):
             return
         if flags & ACK:
             other.acked = segment.acknowledgement
-            acked = flow.directions[1 - direction].acked
+            answered = flow.sent_by(1 - direction)
+            acked: i64 = answered.acked
             if acked < 0 or (segment.acknowledgement - acked) & 0xFFFFFFFF < 1 << 31:
-                flow.directions[1 - direction].acked = int(segment.acknowledgement)
+                answered.acked = int(segment.acknowledgement)
             other.has_acked = True
             if len(other.starts):
                 self._acknowledged(other, flags & DUPLICATE != 0, time_us, pieces)
@@ -333,7 +335,7 @@ class Assembler(Sequencer):
         if length or segment.missing:
             if side.ended:
                 self.retransmitted += length
-                flow.directions[direction].retransmitted += length
+                flow.sent_by(direction).retransmitted += length
                 return
             packets: tuple[int, ...] = segment.fragments
             if not packets:
@@ -355,10 +357,10 @@ class Assembler(Sequencer):
                     self.cut(side, segment.missing)
                     self.drain(side, pieces)
             elif (length == 1 or side.doubt != NO_DOUBT) and self._is_probe(
-                side, position, segment, flow.directions[1 - direction].segments > 0
+                side, position, segment, flow.sent_by(1 - direction).segments > 0
             ):
                 self.retransmitted += 1
-                flow.directions[direction].retransmitted += 1
+                flow.sent_by(direction).retransmitted += 1
             else:
                 self.place(side, position, payload, segment.missing, time_us, packets, pieces)
         elif flags & (SYN | FIN) == 0 and not side.started:

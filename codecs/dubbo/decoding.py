@@ -70,8 +70,8 @@ from wirelens.codecs.words import count
 
 # Ways to read a body: a dialect, with this bit if the arguments are not counted by the descriptor.
 _UNCOUNTED: Final = 16
-_WAYS: Final = (d.FINAL, d.DRAFT)
-_REQUEST_WAYS: Final = (d.FINAL, d.DRAFT, d.FINAL | _UNCOUNTED, d.DRAFT | _UNCOUNTED)
+_WAYS: Final[tuple[int, ...]] = (d.FINAL, d.DRAFT)
+_REQUEST_WAYS: Final[tuple[int, ...]] = (*_WAYS, d.FINAL | _UNCOUNTED, d.DRAFT | _UNCOUNTED)
 
 
 def decode_message(cursor: Cursor, tape: Tape, final: bool) -> None:

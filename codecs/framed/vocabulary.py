@@ -15,4 +15,4 @@ LENGTH_SIZE: Final = 4  # bytes
 MAX_CONTENT: Final = 1 << 28  # bytes; XXL-RPC allows less
 LENGTH: Final[i64] = t.head(t.LENGTH, field("length")) | t.HIDDEN
 # The dialects in the order in which they are tried: a frame does not say which it has.
-DIALECTS: Final = (d.FINAL, d.DRAFT, d.V1)
+DIALECTS: Final[tuple[int, ...]] = (d.FINAL, d.DRAFT, d.V1)

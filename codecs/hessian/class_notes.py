@@ -20,7 +20,7 @@ GENERIC_METHOD: Final = b"$invoke"  # how the names of methods begin whose argum
 _BEAN: Final = b"JavaBeanDescriptor"  # how the classes end whose fields do
 _PROXY: Final = b"SerializationProxy"  # how the classes end in whose place Scala's collections are sent
 LOST_CONTENT: Final = " without fields: its sender wrote nothing of the collection that it stands for"
-_JSON_CLASS: Final = re.compile(rb'"(?:@?class|@type)"\s*:\s*"([^"]{1,256})"')
+_JSON_CLASS: Final = rb'"(?:@?class|@type)"\s*:\s*"([^"]{1,256})"'  # compiled when it is first used
 _NAME: Final = re.compile(rb"[\w$.\[;/]+\Z")
 _JAVA_CLASS: Final = b"r"  # opens a class in Java serialization, before the length of its name
 
@@ -84,7 +84,7 @@ class _Notes:
         if _NAME.match(text):
             self.look(text, position, buffer)
         elif b"{" in text:
-            for match in _JSON_CLASS.finditer(text):
+            for match in re.finditer(_JSON_CLASS, text):
                 self.look(match[1].lstrip(b"[L").rstrip(b";"), position, buffer)
 
     def java_bytes(self, content: bytes, position: i64, buffer: Buffer) -> None:

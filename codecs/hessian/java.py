@@ -71,9 +71,14 @@ def _meaning(members: Members) -> str:
 
 # --- enums, generic beans -----------------------------------------------------------------------
 
-_CONSTANT: Final = re.compile(r"[A-Z][A-Z0-9_$]*\Z")
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
-_CLASS: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)+\Z")
+# Regular expressions, compiled when they are first used: that takes long, and most runs show no annotation.
+_CONSTANT: Final = r"[A-Z][A-Z0-9_$]*\Z"
+_IDENTIFIER: Final = r"[A-Za-z_$][A-Za-z0-9_$]*\Z"
+_CLASS: Final = r"[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)+\Z"
+_TIME_WORD: Final = (
+    r"(^|[a-z0-9_])(Time|Timestamp|TimeStamp|Date|At|Millis|Expires|Expiry|time|timestamp|date|millis)\Z|^gmt[A-Z_]"
+    r"|^(expires|expiry|ts)\Z|_(at|ts)\Z"
+)
 
 
 def _constant(members: Members) -> str:
@@ -84,7 +89,7 @@ def _constant(members: Members) -> str:
     if text is None:
         return ""
     simple = members.type[members.type.rfind(".") + 1 :]
-    if _CONSTANT.match(text) or ("Enum" in simple and _IDENTIFIER.match(text)):
+    if re.match(_CONSTANT, text) or ("Enum" in simple and re.match(_IDENTIFIER, text)):
         return f"{_enum_class(simple)}.{text}"
     return ""
 
@@ -98,7 +103,7 @@ def _enum_class(simple: str) -> str:
 def _generic(members: Members) -> str:
     """A bean sent as a map without a type, its class under the key "class", as in generic calls."""
     text = members.text("class")
-    return f"a {text}" if text is not None and _CLASS.match(text) else ""
+    return f"a {text}" if text is not None and re.match(_CLASS, text) else ""
 
 
 # --- numbers ------------------------------------------------------------------------------------
@@ -258,12 +263,6 @@ def _calendar(members: Members) -> str:
     return date_of(members.get("date"))
 
 
-_TIME_WORD: Final = re.compile(
-    r"(^|[a-z0-9_])(Time|Timestamp|TimeStamp|Date|At|Millis|Expires|Expiry|time|timestamp|date|millis)\Z|^gmt[A-Z_]"
-    r"|^(expires|expiry|ts)\Z|_(at|ts)\Z"
-)
-
-
 def _moment(node: Node) -> str:
     """The time of an integer whose field has a name such as "createTime", and which is in 2001 to 2100."""
     number = node.number
@@ -274,7 +273,7 @@ def _moment(node: Node) -> str:
     else:
         return ""
     name = _name_of(node)
-    return iso(milliseconds) if name and _TIME_WORD.search(name) else ""
+    return iso(milliseconds) if name and re.search(_TIME_WORD, name) else ""
 
 
 def _name_of(node: Node) -> str:

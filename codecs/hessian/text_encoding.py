@@ -1,6 +1,5 @@
 """Writing strings, XML and bytes: whole or in chunks, as a dialect's writer does or as `$wire` gives."""
 
-import re
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -11,8 +10,6 @@ from wirelens.codecs.hessian.scalar_encoding import Scalars
 from wirelens.codecs.hessian.texts import as_units, cesu8, units_of_raw
 from wirelens.codecs.json_input import hex_bytes
 from wirelens.codecs.node import Json, utf16_text
-
-_HIGH_SURROGATE: Final = re.compile(f"[{chr(0xD800)}-{chr(0xDBFF)}]")
 
 _OTHER_TEXT: Final = "these bytes are another text: delete $wire to encode the text"
 
@@ -41,7 +38,7 @@ class Texts(Scalars):
         at = 0
         while units - at > CHUNK_UNITS:
             size = CHUNK_UNITS
-            if _HIGH_SURROGATE.match(wide, at + size - 1):
+            if 0xD800 <= ord(wide[at + size - 1]) <= 0xDBFF:  # the other half of a surrogate pair follows
                 size -= 1
             sizes.append(size)
             at += size

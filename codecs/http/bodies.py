@@ -18,7 +18,7 @@ from wirelens.codecs.words import count
 
 PREFIX: Final = 256  # bytes of a body that decide whether it may be Hessian
 
-_JAVA_NAME: Final = re.compile(rb"[A-Za-z_$\[][A-Za-z0-9_$]*(?:\.[A-Za-z_$][A-Za-z0-9_$]*)+")
+_JAVA_NAME: Final = rb"[A-Za-z_$\[][A-Za-z0-9_$]*(?:\.[A-Za-z_$][A-Za-z0-9_$]*)+"
 
 
 class Body:
@@ -39,7 +39,7 @@ class Body:
 
     def clip(self, start: i64) -> None:
         """Drop what is not before the next message after `start`: there decoding goes on."""
-        match = NEXT_START.search(self.buffer.data, start, self.cursor.end)
+        match = re.compile(NEXT_START).search(self.buffer.data, start, self.cursor.end)
         if match is None:
             return
         until: i64 = match.start()
@@ -249,4 +249,4 @@ def _is_markup(prefix: bytes) -> bool:
 
 def _has_java_name(prefix: bytes, at: int) -> bool:
     """Whether the name of a Java class in a package is at a position."""
-    return _JAVA_NAME.match(prefix, at) is not None
+    return re.compile(_JAVA_NAME).match(prefix, at) is not None

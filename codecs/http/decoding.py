@@ -1,5 +1,6 @@
 """Decoding HTTP/1.1: start line, headers, the body's framing, chunks and trailers."""
 
+import re
 from typing import Final
 
 from mypy_extensions import i64
@@ -273,7 +274,7 @@ class _Reader:
         cursor = self.cursor
         # no further than to the next message, where decoding goes on
         until = self.end
-        match = NEXT_START.search(self.data, cursor.pos, self.end)
+        match = re.compile(NEXT_START).search(self.data, cursor.pos, self.end)
         if match is not None:
             until = match.start()
         self.body.add(cursor.pos, until)

@@ -1,5 +1,6 @@
 """What bytes show for HTTP: the start line and the header lines after it."""
 
+import re
 from typing import Final
 
 from mypy_extensions import i64
@@ -51,7 +52,7 @@ def first_start(data: bytes, start: i64, end: i64) -> i64:
 
 def next_start(data: bytes, start: i64, end: i64) -> i64:
     """See Codec.resync: the next status line, or request line of a usual method."""
-    match = NEXT_START.search(data, start, min(end + NEXT_START_SIZE, len(data)))
+    match = re.compile(NEXT_START).search(data, start, min(end + NEXT_START_SIZE, len(data)))
     if match is None:
         return end
     place: i64 = match.start()

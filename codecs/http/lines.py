@@ -17,7 +17,7 @@ START_PREFIX: Final = re.compile(rb"HTTP/1|" + _TOKEN + rb"{1,32}( |\Z)")  # how
 STATUS_LINE: Final = re.compile(rb"HTTP/1\.[0-9] [1-5][0-9][0-9][ \r\n]")
 METHODS: Final = (b"GET", b"POST", b"PUT", b"HEAD", b"DELETE", b"OPTIONS", b"PATCH", b"TRACE", b"CONNECT")
 # A start line that is proof enough in the middle of a stream, and the most bytes that a match takes.
-NEXT_START: Final = re.compile(
+NEXT_START: Final = (  # to be compiled when it is first used
     rb"HTTP/1\.[01] [1-5][0-9][0-9][ \r]|"
     rb"(?:" + b"|".join(METHODS) + rb") [!-~]{1,8192} HTTP/1\.[01]\r?\n"
 )
