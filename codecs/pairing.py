@@ -195,7 +195,7 @@ class Pairs:
 
 def _received(side: Side, other: Side) -> i64:
     """The sequence number up to which a side had received the other's bytes; -1 if it does not keep count."""
-    asking = side.flow.directions[other.direction]
+    asking = side.flow.sent_by(other.direction)
     if side.acked < 0 or asking.sequence < 0:
         return -1
     return side.acked if 0 < (side.acked - asking.sequence) & 0xFFFFFFFF <= other.position else -1

@@ -13,20 +13,17 @@ from wirelens.codecs.magline import vocabulary as v
 from wirelens.codecs.magline.fields import u16_at, u32_at
 
 
-@mypyc_attr(acyclic=True)
+@mypyc_attr(acyclic=True, free_list_len=1)
 class SpecifiedHead:
     """The 16 bytes of a head at a position: command, lengths and byte order. Sizes in bytes."""
 
     def __init__(self, data: bytes, at: i64) -> None:
-        little = False
-        big_cmd = u16_at(data, at + 2, False)
-        little_cmd = u16_at(data, at + 2, True)
-        if u16_at(data, at + 6, True) == v.SPECIFIED_SIZE:
-            little = True
-        elif u16_at(data, at + 6, False) != v.SPECIFIED_SIZE and not 1 <= big_cmd <= v.FIN:
-            little = 1 <= little_cmd <= v.FIN
+        little = u16_at(data, at + 6, True) == v.SPECIFIED_SIZE
+        if not little and u16_at(data, at + 6, False) != v.SPECIFIED_SIZE:
+            if not 1 <= u16_at(data, at + 2, False) <= v.FIN:
+                little = 1 <= u16_at(data, at + 2, True) <= v.FIN
         self.little: Final = little
-        self.cmd: Final[i64] = little_cmd if little else big_cmd
+        self.cmd: Final[i64] = u16_at(data, at + 2, little)
         self.known: Final = 1 <= self.cmd <= v.FIN
         self.head_length: Final[i64] = u16_at(data, at + 6, little)
         message_length = u32_at(data, at + 12, little)
