@@ -81,6 +81,11 @@ def uses() -> list[Use]:
             if isinstance(target, ast.Name) and node.value is not None
             for call in ast.walk(node.value)
         }
+        at_once = {
+            node.value: node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call)
+        }
         for node in ast.walk(tree):
             if not (isinstance(node, ast.Call) and is_re(node.func)):
                 continue
@@ -106,7 +111,7 @@ def uses() -> list[Use]:
                 found += [Use(place, pattern, flags if pattern else -1, "match") for pattern in made]
                 continue
             if method == "compile":
-                called = set()
+                called = {at_once[node]} if node in at_once else set()
                 if node in named:
                     target = named[node]
                     called = methods().get((name if target.startswith("_") else "", target), set())

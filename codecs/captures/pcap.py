@@ -412,7 +412,10 @@ class PcapReader(RecordReader):
         upper = (int(self._seconds) >> 16) & 0xFFFF
         pattern = upper.to_bytes(2, "little" if self._little else "big")
         shift: i64 = 2 if self._little else 0
-        lengths = re.compile(_LITTLE_LENGTHS if self._little else _BIG_LENGTHS, re.DOTALL)
+        if self._little:
+            lengths = re.compile(_LITTLE_LENGTHS, re.DOTALL)
+        else:
+            lengths = re.compile(_BIG_LENGTHS, re.DOTALL)
         if self.position + position == self.damage:
             position += 1
         header = self._header
