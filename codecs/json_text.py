@@ -13,13 +13,13 @@ from wirelens.codecs.errors import WirelensError
 from wirelens.codecs.node import Json
 
 # Lone surrogates, which UTF-8 does not have, and what a terminal obeys or does not show: C1 controls, format
-# characters (category Cf), lines and paragraphs. In JSON an escape is the same character.
-_UNSAFE: Final = re.compile(
+# characters (category Cf), lines and paragraphs. In JSON an escape is the same character. Like those below
+# it is compiled when it is first used: that takes long, and ASCII without DEL does not need it.
+_UNSAFE: Final = (
     r"[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
     r"\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
-# These find the place of an error, so they are compiled when they are first used.
 _SPACE: Final = r"[ \t\r\n]*"
 _TOKEN: Final = r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:{}\[\]"]+'
 _INDEX: Final = r"\[(\d{1,9})\]"
@@ -50,9 +50,9 @@ def quoted(text: str) -> bytes:
 
 
 def _escape_unsafe(text: str) -> str:
-    if _UNSAFE.search(text) is None:
+    if (text.isascii() and "\x7f" not in text) or re.search(_UNSAFE, text) is None:
         return text
-    return _UNSAFE.sub(_unsafe_escape, text)
+    return re.sub(_UNSAFE, _unsafe_escape, text)
 
 
 def _unsafe_escape(match: re.Match[str]) -> str:

@@ -13,9 +13,10 @@ SUMMARY_CELLS: Final = 200  # cells of a message's summary
 MOST_MARKS: Final = 4  # combining marks in a row; more of them pile up over other lines
 _BLANK: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters and marks that show nothing
 _KEYCAPS: Final = "#*0123456789"
-_SELECTOR: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+# Regular expressions, compiled when they are first used: that takes long, and ASCII does not need them.
+_SELECTOR: Final = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 # What has to be looked at closely: scripts with combining marks, and all of the above.
-_ODD: Final = re.compile(
+_ODD: Final = (
     "[\u0300-\u036f\u0483-\u0489\u0591-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\u3164"
     "\ua66f-\uabed\ufb1e\ufe00-\ufe2f\uffa0\U000101fd-\U0001e94a\U000e0100-\U000e01ef]"
 )
@@ -35,7 +36,7 @@ def clean(text: str) -> str:
     Of combining marks in a row, those after the first `MOST_MARKS` are escaped too. Selectors of an emoji's
     look stay.
     """
-    if text.isascii() or _ODD.search(text) is None:
+    if text.isascii() or re.search(_ODD, text) is None:
         if text.isprintable():
             return text
         return "".join([char if char.isprintable() or char == "\u3000" else escape(char) for char in text])
@@ -48,7 +49,7 @@ def clean(text: str) -> str:
         kind = category(char)
         marks = marks + 1 if kind == "Mn" or kind == "Me" else 0
         unseen = char in _BLANK or marks > MOST_MARKS or not (char.isprintable() or char == "\u3000")
-        if not unseen and _SELECTOR.match(char):
+        if not unseen and re.match(_SELECTOR, char):
             unseen = not _is_of_emoji(char, before)
         parts.append(escape(char) if unseen else char)
         before = char
