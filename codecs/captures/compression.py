@@ -77,11 +77,11 @@ class StreamUnpacker(Unpacking):
 
     def close(self) -> bytes:
         """The end of the file, noted if it cuts a stream; all bytes, if they have given nothing so far."""
-        if self._unproven is not None and self.is_packed and not self._lost:
-            self.is_packed = False
-            return b"".join(self._unproven)
         if self.is_packed and not self._lost and self._decompressor is not None:
             self.note("truncated", f"the {self._title} data is cut off")
+            if self._unproven is not None:
+                self.is_packed = False
+                return b"".join(self._unproven)
         return b""
 
     def _block(self, data: bytes) -> Iterator[bytes]:
