@@ -1,13 +1,23 @@
 """What damage may cost: bytes are not read over and over, whatever the input claims."""
 
+import re
+
 import pytest
 
 from wirelens import codecs
 from wirelens.codecs.decoder import ATTEMPT_FACTOR, ATTEMPT_FREE
+from wirelens.codecs.record import Record
 
 
 def word(number: int) -> bytes:
     return number.to_bytes(4, "big")
+
+
+def reached(record: Record) -> int:
+    """The offset up to which a failed record was read: its error's, or the one that its text states."""
+    assert record.error is not None
+    stated = re.search(r"read on, at offset (\d+)", record.error.text)
+    return record.error.offset if stated is None else int(stated[1])
 
 
 @pytest.mark.parametrize("size", [2_000, 8_000])
@@ -20,9 +30,7 @@ def test_claims_inside_claims_are_read_a_bounded_number_of_times(size: int) -> N
     records = codecs.decode(data, "mevent")
     assert sum(record.length for record in records) == len(data)
     # each failed where the damage is, so this many bytes were read
-    failed = [
-        record for record in records if record.error is not None and record.error.offset > len(data) - 40
-    ]
+    failed = [record for record in records if record.error is not None and reached(record) > len(data) - 40]
     assert len(failed) > 2
     assert (
         sum(len(data) - record.offset for record in failed) <= (ATTEMPT_FACTOR + 2) * len(data) + ATTEMPT_FREE
