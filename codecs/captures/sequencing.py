@@ -101,7 +101,7 @@ class Sequencer:
             notes = tuple(side.notes)
             side.notes = None
         flow = side.flow
-        acked = flow.directions[1 - side.direction].acked
+        acked = flow.sent_by(1 - side.direction).acked
         pieces.append(
             Piece(flow, side.direction, offset, data, time_us, packets, gap, notes, "", complete_us, acked)
         )
