@@ -604,8 +604,7 @@ def _unlikely_values(tape: Tape) -> i64:
             if (kind == t.LIST or kind == t.MAP) and tape.next(index) == index + 1:
                 unlikely += 1
             elif kind == t.STRING16 and tape.number(index) >= 0 and (size == 0 or head & t.SIMPLE == 0):
-                content = Node(tape, int(index), tape.buffer).content
-                if size == 0 or not _CONTROLS.isdisjoint(content):
+                if size == 0 or not _CONTROLS.isdisjoint(Node(tape, int(index), tape.buffer).content):
                     unlikely += 1
         index += 1
     return unlikely

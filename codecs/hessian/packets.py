@@ -195,14 +195,24 @@ def _joined(buffer: Buffer, packets: list[list[tuple[int, int]]]) -> Buffer:
 
 
 def lengths_lead_to_end(data: bytes, end: i64) -> bool:
-    """Whether the lengths of one of the framings that start like values lead from the start to the end."""
+    """Whether the lengths of one of the framings that start like values lead from the start to the end.
+
+    Where they lead only through empty packets, that is no framing: the bytes are likelier values.
+    """
     for opener in (5, 0x80, -1):
+        if opener == 5 and data[0] & 0x7F != 5:
+            continue
+        empty: i64 = 1 if opener < 0 else 2  # bytes of an empty part
+        filled = opener == 5
         at: i64 = 0
         while at < end:
+            start = at
             at = _after_part(data, at, end, opener)
             if at < 0:
                 break
-        if at == end:
+            if at - start > empty:
+                filled = True
+        if at == end and filled:
             return True
     return False
 
