@@ -354,8 +354,21 @@ class Conversations:
             first = max(arrival.start, start)
             if first < arrival.end:
                 data = rest[first - start : arrival.end - start]
-                at = (int(first), data, int(arrival.time_us), arrival.packets)
-                pieces.append(Piece(side.flow, side.direction, at[0], at[1], at[2], at[3], 0, (), ""))
+                again = Piece(
+                    side.flow,
+                    side.direction,
+                    int(first),
+                    data,
+                    int(arrival.time_us),
+                    arrival.packets,
+                    0,
+                    (),
+                    "",
+                    -1,
+                    int(side.acked),
+                    int(side.opposite),
+                )
+                pieces.append(again)
         side.arrivals.clear()
         side.arrival = 0
         self._held -= side.held
@@ -388,9 +401,11 @@ class Conversations:
             side.note(piece.notes)
             for note in piece.notes:
                 if note.code == "joined-middle":
+                    side.incomplete = True
                     decoder.joined = True
                     decoder.role = self._role(side)
         if piece.gap:
+            side.incomplete = True
             self._give(side, decoder.gap(piece.gap), messages)
             if decoder.left:
                 self._leave(side, messages)
@@ -403,7 +418,10 @@ class Conversations:
             return
         start: i64 = piece.offset
         side.position = start + size
+        if side.sequence < 0:
+            side.sequence = piece.flow.directions[side.direction].sequence
         side.acked = piece.acked
+        side.opposite = piece.opposite
         side.arrivals.append(Arrival(start, start + size, piece.complete_us, piece.packets))
         side.held += size + ARRIVAL_COST
         self._held += size + ARRIVAL_COST

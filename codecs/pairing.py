@@ -34,8 +34,8 @@ class Pairs:
         flow = side.flow
         direction = flow.sent_by(side.direction)
         end: i64 = -1
-        if flow.transport == "tcp" and direction.sequence >= 0:
-            end = (direction.sequence + record.offset + record.length) & 0xFFFFFFFF
+        if flow.transport == "tcp" and side.sequence >= 0:
+            end = (side.sequence + record.offset + record.length) & 0xFFFFFFFF
         if exchange.oneway:
             if not key:  # one that is confirmed in order
                 requests.add(key, Request(0, time_us, exchange, end))
@@ -145,7 +145,6 @@ class Pairs:
     ) -> tuple[i64, i64]:
         """As `answered`, of a reply without an open request: it may be captured later."""
         flow = side.flow
-        asking = flow.sent_by(1 - side.direction)
         requests = other.requests
         acked: i64 = -1
         if flow.transport == "udp":
@@ -159,11 +158,11 @@ class Pairs:
             sure = requests is not None
         else:
             acked = side.acked
-            ahead: i64 = (acked - asking.sequence - other.position) & 0xFFFFFFFF
-            early = acked >= 0 and asking.sequence >= 0 and 0 < ahead < WINDOW and not other.ended
-            sure = (
-                flow.syn and asking.gap_count == 0 and (other is None or (other.named and not other.damaged))
-            )
+            first = other.sequence if other.sequence >= 0 else side.opposite
+            ahead: i64 = (acked - first - other.received) & 0xFFFFFFFF
+            early = acked >= 0 and first >= 0 and 0 < ahead < WINDOW and not other.ended
+            whole = not (side.incomplete or other.incomplete)
+            sure = whole and other.named and not other.damaged
         key = exchange.first_key or exchange.key
         if exchange.part and requests is not None:
             series = requests.series(key)
@@ -195,10 +194,9 @@ class Pairs:
 
 def _received(side: Side, other: Side) -> i64:
     """The sequence number up to which a side had received the other's bytes; -1 if it does not keep count."""
-    asking = side.flow.sent_by(other.direction)
-    if side.acked < 0 or asking.sequence < 0:
+    if side.acked < 0 or other.sequence < 0:
         return -1
-    return side.acked if 0 < (side.acked - asking.sequence) & 0xFFFFFFFF <= other.position else -1
+    return side.acked if 0 < (side.acked - other.sequence) & 0xFFFFFFFF <= other.position else -1
 
 
 def _note(record: Record, code: str, text: str) -> None:

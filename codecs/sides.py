@@ -53,13 +53,25 @@ class Side:
         self.foreign = False  # whether bytes of no known protocol came
         self.phase: i64 = 0  # how often its stream left a protocol
         self.role = ""  # of its messages with a counterpart, "both" if there are two
+        self.sequence: i64 = -1  # TCP sequence number of its first byte
         self.acked: i64 = -1  # the acknowledgment number that it had last sent
+        self.opposite: i64 = -1  # that of the first byte of the other side which had come then
         self.damaged = False  # whether bytes of a known protocol did not decode
+        self.incomplete = False  # whether its beginning is missing, or bytes between
 
     @property
     def named(self) -> bool:
         """Whether its protocol is known."""
         return self.protocol != UNKNOWN
+
+    @property
+    def received(self) -> i64:
+        """The end of what came, whether it was decoded or waits for its protocol."""
+        waiting = self.waiting
+        if not waiting:
+            return self.position
+        last = waiting[-1]
+        return last.offset + len(last.data)
 
     def head(self) -> bytes:
         """The bytes that wait."""
@@ -89,12 +101,13 @@ class Side:
             tuple(arrivals),
             tuple([tuple(note) for note in self.notes or ()]),
             () if self.requests is None else self.requests.save(),
-            (self.ended, self.foreign, int(self.phase), self.role, int(self.acked), self.damaged),
+            (self.ended, self.foreign, int(self.phase), self.role, self.damaged, self.incomplete),
+            (int(self.sequence), int(self.acked), int(self.opposite)),
         )
 
     def load(self, state: State) -> None:
         """Continue with what `save` gave."""
-        _, decoder, pieces, order, numbers, protocol, arrivals, notes, requests, flags = state
+        _, decoder, pieces, order, numbers, protocol, arrivals, notes, requests, flags, tcp = state
         self.decoder = None if decoder is None else Decoder.load(decoder)
         self.waiting = [Piece.load(self.flow, self.direction, piece) for piece in pieces] or None
         self.order = list(order) or None
@@ -106,4 +119,5 @@ class Side:
         if requests:
             self.requests = Requests()
             self.requests.load(requests)
-        self.ended, self.foreign, self.phase, self.role, self.acked, self.damaged = flags
+        self.ended, self.foreign, self.phase, self.role, self.damaged, self.incomplete = flags
+        self.sequence, self.acked, self.opposite = tcp

@@ -18,9 +18,10 @@ class Direction:
     `length`: bytes of the stream with its gaps. `gap_bytes` and `gap_count`: what is missing. `segments`:
     packets with or without payload. `retransmitted`: bytes. `first_us`, `last_us`: times of the first and the
     last packet in microseconds, -1 without one. `data`: the bytes present, in order; `gaps`: (stream offset,
-    bytes) of those missing. `sequence`: TCP sequence number of the first byte, `acked`: the other side's
-    highest acknowledgment number, -1 while unknown. `unanswered`: requests that this side sent and that have
-    no reply so far; `orphaned`: replies that it sent to no known request (`Conversations` counts both).
+    bytes) of those missing. `sequence`: TCP sequence number of the first byte (so far, while the start is not
+    known), `acked`: the other side's highest acknowledgment number, -1 while unknown. `unanswered`: requests
+    that this side sent and that have no reply so far; `orphaned`: replies that it sent to no known request
+    (`Conversations` counts both).
     """
 
     __slots__ = (
@@ -198,7 +199,8 @@ class Piece:
     `end`: "", or why the stream ends after these bytes ("fin", "reset", "reuse", "silent", "limit", "close");
     each direction ends once. `notes`: their offsets are stream offsets. `complete_us`: when the stream was
     complete up to the end of the piece: `time_us`, or the later time of the packet that filled a hole.
-    `acked`: the acknowledgment number that its side had last sent then, -1 if unknown.
+    `acked`: the acknowledgment number that its side had last sent then, `opposite`: the sequence number of
+    the first byte of the other side that had come, -1 if unknown.
     """
 
     __slots__ = (
@@ -211,6 +213,7 @@ class Piece:
         "gap",
         "notes",
         "offset",
+        "opposite",
         "packets",
         "time_us",
     )
@@ -228,6 +231,7 @@ class Piece:
         end: str,
         complete_us: int = -1,
         acked: int = -1,
+        opposite: int = -1,
     ) -> None:
         self.flow: Flow = flow
         self.direction: int = direction
@@ -240,6 +244,7 @@ class Piece:
         self.end: str = end
         self.complete_us: int = time_us if complete_us < 0 else complete_us
         self.acked: int = acked
+        self.opposite: int = opposite
 
     def __repr__(self) -> str:
         size = count(len(self.data), "byte")
@@ -251,14 +256,25 @@ class Piece:
     def save(self) -> State:
         """The piece as plain values, without its flow and direction."""
         notes = tuple([tuple(note) for note in self.notes])
-        times = (self.time_us, self.complete_us, self.acked)
+        times = (self.time_us, self.complete_us, self.acked, self.opposite)
         return (self.offset, self.data, times, self.packets, self.gap, notes, self.end)
 
     @staticmethod
     def load(flow: Flow, direction: int, state: State) -> "Piece":
         """The piece that `save` gave, of a flow and direction."""
-        offset, data, (time_us, complete_us, acked), packets, gap, saved, end = state
+        offset, data, (time_us, complete_us, acked, opposite), packets, gap, saved, end = state
         notes = tuple([Note(code, position, text) for code, position, text in saved])
         return Piece(
-            flow, direction, offset, data, time_us, tuple(packets), gap, notes, end, complete_us, acked
+            flow,
+            direction,
+            offset,
+            data,
+            time_us,
+            tuple(packets),
+            gap,
+            notes,
+            end,
+            complete_us,
+            acked,
+            opposite,
         )

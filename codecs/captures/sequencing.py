@@ -101,9 +101,22 @@ class Sequencer:
             notes = tuple(side.notes)
             side.notes = None
         flow = side.flow
-        acked = flow.sent_by(1 - side.direction).acked
+        opposite = flow.sent_by(1 - side.direction)
         pieces.append(
-            Piece(flow, side.direction, offset, data, time_us, packets, gap, notes, "", complete_us, acked)
+            Piece(
+                flow,
+                side.direction,
+                offset,
+                data,
+                time_us,
+                packets,
+                gap,
+                notes,
+                "",
+                complete_us,
+                opposite.acked,
+                opposite.sequence,
+            )
         )
         if flow.packet < 0:
             flow.packet = packets[-1]
