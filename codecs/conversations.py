@@ -401,11 +401,11 @@ class Conversations:
             side.note(piece.notes)
             for note in piece.notes:
                 if note.code == "joined-middle":
-                    side.incomplete = True
+                    side.incomplete = side.broken = True
                     decoder.joined = True
                     decoder.role = self._role(side)
         if piece.gap:
-            side.incomplete = True
+            side.incomplete = side.broken = True
             self._give(side, decoder.gap(piece.gap), messages)
             if decoder.left:
                 self._leave(side, messages)
@@ -419,8 +419,11 @@ class Conversations:
         start: i64 = piece.offset
         side.position = start + size
         if side.sequence < 0:
-            side.sequence = piece.flow.directions[side.direction].sequence
-        side.acked = piece.acked
+            side.sequence = piece.flow.sent_by(side.direction).sequence
+        if not side.arrivals:
+            side.acked_before = piece.acked
+        if side.acked < 0 or (piece.acked - side.acked) & 0xFFFFFFFF < 1 << 31:
+            side.acked = piece.acked
         side.opposite = piece.opposite
         side.arrivals.append(Arrival(start, start + size, piece.complete_us, piece.packets))
         side.held += size + ARRIVAL_COST
@@ -521,7 +524,7 @@ class Conversations:
                 if record.codec.may_leave:
                     self._watch(side if role == "reply" else other)
         else:
-            side.damaged = True
+            side.damaged = side.broken = True
         if self.sources:
             latency_us: i64 = -1 if latency is None else latency
             place = self._place(side)

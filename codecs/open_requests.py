@@ -20,13 +20,17 @@ class Request:
     """An open request: its pair's number (0: replies are not paired with it) and its time.
 
     `part`: the last part of a series of replies, `parts`: how many of them came. `expected`: whether its role
-    makes a reply certain. `end`: TCP sequence number of its end, -1 for a datagram.
+    makes a reply certain. `end`: TCP sequence number of its end, -1 for a datagram. `received`: that up to
+    which its side had the other's bytes when it began to send it, -1 if unknown.
     """
 
-    def __init__(self, pair: i64, time_us: i64, exchange: Exchange, end: i64 = -1) -> None:
+    def __init__(
+        self, pair: i64, time_us: i64, exchange: Exchange, end: i64 = -1, received: i64 = -1
+    ) -> None:
         self.pair: Final[i64] = pair
         self.time_us: i64 = time_us
         self.end: Final[i64] = end
+        self.received: Final[i64] = received
         self.method: Final = exchange.method
         self.session: Final = exchange.session
         self.expected: Final = not exchange.optional and not exchange.oneway
@@ -41,7 +45,7 @@ class Request:
         return (
             int(self.pair),
             int(self.time_us),
-            int(self.end),
+            (int(self.end), int(self.received)),
             self.method,
             self.session,
             flags,
@@ -51,7 +55,7 @@ class Request:
     @staticmethod
     def load(state: State) -> "Request":
         """The request that `save` gave."""
-        pair, time_us, end, method, session, (expected, numbered, answered), (part, parts) = state
+        pair, time_us, (end, received), method, session, (expected, numbered, answered), (part, parts) = state
         exchange = Exchange(
             "request",
             optional=not expected,
@@ -59,7 +63,7 @@ class Request:
             method=method,
             session=tuple(session),
         )
-        request = Request(pair, time_us, exchange, end)
+        request = Request(pair, time_us, exchange, end, received)
         request.answered = answered
         request.part = part
         request.parts = parts
@@ -137,10 +141,11 @@ class Requests:
         if not requests:
             del self.keyed[key]
 
-    def answer(self, exchange: Exchange, acked: i64) -> tuple[str, Request | None]:
+    def answer(self, exchange: Exchange, acked: i64, end: i64) -> tuple[str, Request | None]:
         """The open request that a reply belongs to, and the key that it was found under.
 
-        `acked`: sequence number up to which its sender had received requests, -1 if that is not certain.
+        `acked`: sequence number up to which its sender had received requests, `end`: that of the reply's end;
+        -1 if that is not certain.
         """
         if exchange.first_key:
             request = self.latest(exchange.first_key)
@@ -151,9 +156,25 @@ class Requests:
         for request in self.queue:
             if acked >= 0 and request.end >= 0 and 0 < (request.end - acked) & 0xFFFFFFFF < WINDOW:
                 break  # the sender of the reply did not have this request yet
+            if end >= 0 and request.received >= 0 and (request.received - end) & 0xFFFFFFFF < WINDOW:
+                break  # the reply had come before this request was sent
             if request.numbered or exchange.answers_all:
                 return "", request
         return "", None
+
+    def pass_over(self, start: i64, length: i64) -> None:
+        """Close what was answered by replies that are lost, before one at a sequence number.
+
+        The next request was sent after more had come than before the first: everything up to `start`, but not
+        this reply.
+        """
+        while len(self.queue) > 1:
+            first, second = self.queue[0].received, self.queue[1].received
+            if first < 0 or second < 0 or (second - start) & 0xFFFFFFFF >= length:
+                break
+            if not 0 < (second - first) & 0xFFFFFFFF < WINDOW:
+                break
+            del self.queue[0]
 
     def expect(self, reply: Early) -> None:
         """Keep a reply that was captured before its request."""

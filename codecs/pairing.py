@@ -34,11 +34,13 @@ class Pairs:
         flow = side.flow
         direction = flow.sent_by(side.direction)
         end: i64 = -1
+        received: i64 = -1
         if flow.transport == "tcp" and side.sequence >= 0:
             end = (side.sequence + record.offset + record.length) & 0xFFFFFFFF
+            received = side.acked_before
         if exchange.oneway:
             if not key:  # one that is confirmed in order
-                requests.add(key, Request(0, time_us, exchange, end))
+                requests.add(key, Request(0, time_us, exchange, end, received))
             return 0
         pair: i64 = 0
         if flow.transport == "udp":
@@ -54,7 +56,7 @@ class Pairs:
             if reply is not None:
                 flow.sent_by(1 - side.direction).orphaned -= 1
                 _note(record, "reply-first", "its reply was captured before it")
-                request = Request(reply.pair, time_us, exchange, end)
+                request = Request(reply.pair, time_us, exchange, end, received)
                 request.answered = True
                 request.part = reply.part
                 request.parts = reply.parts
@@ -78,7 +80,7 @@ class Pairs:
                 )
         self.number += 1
         pair = self.number
-        requests.add(key, Request(pair, time_us, exchange, end))
+        requests.add(key, Request(pair, time_us, exchange, end, received))
         if flow.transport == "udp":
             requests.repeat(_digest(exchange, record), pair, time_us)
         if not exchange.optional:
@@ -97,7 +99,13 @@ class Pairs:
             pair = self._repeated(requests, exchange, record, time_us)
             if pair:
                 return pair, 0
-        key, request = requests.answer(exchange, _received(side, other))
+        end: i64 = -1
+        if side.sequence >= 0 and not exchange.key:
+            end = (side.sequence + record.offset + record.length) & 0xFFFFFFFF
+            if side.broken:
+                side.broken = False
+                requests.pass_over((end - record.length) & 0xFFFFFFFF, record.length)
+        key, request = requests.answer(exchange, _received(side, other), end)
         if request is None:
             return self._unasked(side, other, exchange, record, time_us)
         if not request.answered:

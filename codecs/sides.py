@@ -54,10 +54,12 @@ class Side:
         self.phase: i64 = 0  # how often its stream left a protocol
         self.role = ""  # of its messages with a counterpart, "both" if there are two
         self.sequence: i64 = -1  # TCP sequence number of its first byte
-        self.acked: i64 = -1  # the acknowledgment number that it had last sent
+        self.acked: i64 = -1  # the highest acknowledgment number that it had sent with data
+        self.acked_before: i64 = -1  # that sent with the first byte that is in no record yet
         self.opposite: i64 = -1  # that of the first byte of the other side which had come then
         self.damaged = False  # whether bytes of a known protocol did not decode
         self.incomplete = False  # whether its beginning is missing, or bytes between
+        self.broken = False  # whether messages may be missing since the last one
 
     @property
     def named(self) -> bool:
@@ -101,13 +103,14 @@ class Side:
             tuple(arrivals),
             tuple([tuple(note) for note in self.notes or ()]),
             () if self.requests is None else self.requests.save(),
-            (self.ended, self.foreign, int(self.phase), self.role, self.damaged, self.incomplete),
-            (int(self.sequence), int(self.acked), int(self.opposite)),
+            (self.ended, self.foreign, int(self.phase), self.role),
+            (self.damaged, self.incomplete, self.broken),
+            (int(self.sequence), int(self.acked), int(self.acked_before), int(self.opposite)),
         )
 
     def load(self, state: State) -> None:
         """Continue with what `save` gave."""
-        _, decoder, pieces, order, numbers, protocol, arrivals, notes, requests, flags, tcp = state
+        _, decoder, pieces, order, numbers, protocol, arrivals, notes, requests, flags, losses, tcp = state
         self.decoder = None if decoder is None else Decoder.load(decoder)
         self.waiting = [Piece.load(self.flow, self.direction, piece) for piece in pieces] or None
         self.order = list(order) or None
@@ -119,5 +122,6 @@ class Side:
         if requests:
             self.requests = Requests()
             self.requests.load(requests)
-        self.ended, self.foreign, self.phase, self.role, self.damaged, self.incomplete = flags
-        self.sequence, self.acked, self.opposite = tcp
+        self.ended, self.foreign, self.phase, self.role = flags
+        self.damaged, self.incomplete, self.broken = losses
+        self.sequence, self.acked, self.acked_before, self.opposite = tcp

@@ -19,15 +19,13 @@ class Direction:
     packets with or without payload. `retransmitted`: bytes. `first_us`, `last_us`: times of the first and the
     last packet in microseconds, -1 without one. `data`: the bytes present, in order; `gaps`: (stream offset,
     bytes) of those missing. `sequence`: TCP sequence number of the first byte (so far, while the start is not
-    known), `acked`: the other side's highest acknowledgment number, -1 while unknown. `unanswered`: requests
-    that this side sent and that have no reply so far; `orphaned`: replies that it sent to no known request
-    (`Conversations` counts both).
+    known), -1 while unknown. `unanswered`: requests that this side sent and that have no reply so far;
+    `orphaned`: replies that it sent to no known request (`Conversations` counts both).
     """
 
     __slots__ = (
         "_gaps",
         "_parts",
-        "acked",
         "first_us",
         "gap_bytes",
         "gap_count",
@@ -49,7 +47,6 @@ class Direction:
         self.first_us: int = -1
         self.last_us: int = -1
         self.sequence: int = -1
-        self.acked: int = -1
         self.unanswered: int = 0
         self.orphaned: int = 0
         self._gaps: list[tuple[int, int]] | None = None
@@ -82,7 +79,6 @@ class Direction:
             self.first_us,
             self.last_us,
             self.sequence,
-            self.acked,
             self.unanswered,
             self.orphaned,
         )
@@ -91,7 +87,7 @@ class Direction:
         """Continue with the counters that `save` gave."""
         self.length, self.gap_bytes, self.gap_count, self.segments = state[:4]
         self.retransmitted, self.first_us, self.last_us = state[4:7]
-        self.sequence, self.acked, self.unanswered, self.orphaned = state[7:]
+        self.sequence, self.unanswered, self.orphaned = state[7:]
 
     def keep(self, offset: int, data: bytes, gap: int) -> None:
         """Keep a piece's bytes at a stream offset, and the size of the gap before them."""
@@ -199,8 +195,8 @@ class Piece:
     `end`: "", or why the stream ends after these bytes ("fin", "reset", "reuse", "silent", "limit", "close");
     each direction ends once. `notes`: their offsets are stream offsets. `complete_us`: when the stream was
     complete up to the end of the piece: `time_us`, or the later time of the packet that filled a hole.
-    `acked`: the acknowledgment number that its side had last sent then, `opposite`: the sequence number of
-    the first byte of the other side that had come, -1 if unknown.
+    `acked`: the acknowledgment number that came with them, `opposite`: the sequence number of the first byte
+    of the other side that had come, -1 if unknown.
     """
 
     __slots__ = (

@@ -17,7 +17,7 @@ ALL_WAITING: Final = 1 << 26  # bytes of all streams that may wait; then the one
 WAITING_COST: Final = 200  # what a waiting segment counts besides its bytes
 HISTORY: Final = 1 << 23  # delivered bytes, of all streams, that are kept to compare retransmissions with
 CONTRADICTIONS_KEPT: Final = 1 << 10
-JOIN_SEGMENTS: Final = 8  # segments with new bytes after which a stream begins whose start was missed
+JOIN_SEGMENTS: Final = 8  # segments after which a stream begins whose start was missed
 
 
 class Sequencer:
@@ -88,8 +88,12 @@ class Sequencer:
         pieces: list[Piece],
         remember: bool,
         complete_us: i64 = -1,
+        acked: int = -2,
     ) -> None:
-        """Give out bytes at side.next; `remember`: keep them, to compare retransmissions with."""
+        """Give out bytes at side.next; `remember`: keep them, to compare retransmissions with.
+
+        `acked`: the acknowledgment number that came with them; -2 if they came just now.
+        """
         size: i64 = len(data)
         offset: i64 = side.next - side.origin
         gap: i64 = side.gap
@@ -101,7 +105,6 @@ class Sequencer:
             notes = tuple(side.notes)
             side.notes = None
         flow = side.flow
-        opposite = flow.sent_by(1 - side.direction)
         pieces.append(
             Piece(
                 flow,
@@ -114,8 +117,8 @@ class Sequencer:
                 notes,
                 "",
                 complete_us,
-                opposite.acked,
-                opposite.sequence,
+                side.confirmed if acked == -2 else acked,
+                flow.sent_by(1 - side.direction).sequence,
             )
         )
         if flow.packet < 0:
@@ -137,7 +140,7 @@ class Sequencer:
         side.next += size
         if side.hole_end < side.next:
             side.hole_end = side.next
-        side.last_time = time_us
+        side.last_time = max(time_us, complete_us)
         side.last_packets = packets
 
     def skip(self, side: Side, size: i64) -> None:
@@ -224,13 +227,15 @@ class Sequencer:
                 position += known
         added: i64 = 0
         count: i64 = 0
+        acked = side.confirmed
         newest: Held | None = None
         while begin < size:
             free: i64 = size - begin
             if at < len(starts) and starts[at] < end:
                 free = starts[at] - position
             if free > 0:
-                newest = Held(data[begin : begin + free] if free < size else data, 0, time_us, packets)
+                part = data[begin : begin + free] if free < size else data
+                newest = Held(part, 0, time_us, packets, acked)
                 starts.insert(at, position)
                 held.insert(at, newest)
                 added += free
@@ -254,7 +259,7 @@ class Sequencer:
                 self.cut(side, missing - (side.next - end))
             elif size == 0:
                 starts.insert(at, position)
-                held.insert(at, Held(b"", missing, time_us, packets))
+                held.insert(at, Held(b"", missing, time_us, packets, acked))
                 count += 1
         if count:
             cost: i64 = added + count * WAITING_COST
@@ -266,6 +271,7 @@ class Sequencer:
         if side.started:
             self.drain(side, pieces)
         elif count:
+            side.expect()
             side.early += 1  # not len(starts): a segment that fills several holes is held in several parts
             if side.early >= JOIN_SEGMENTS:
                 self.give_up(side, pieces)
@@ -295,6 +301,10 @@ class Sequencer:
         """Leave out the waiting byte in doubt: it was a keep-alive's, and not of the stream."""
         position = side.doubt
         side.doubt = NO_DOUBT
+        self.drop_byte(side, position)
+
+    def drop_byte(self, side: Side, position: i64) -> None:
+        """Leave out the one byte that waits at a position, if there is one."""
         at: i64 = bisect_left(side.starts, position)
         if at == len(side.starts) or side.starts[at] != position or len(side.held[at].data) != 1:
             return
@@ -326,7 +336,7 @@ class Sequencer:
         count: i64 = 0
         total: i64 = len(starts)
         freed: i64 = 0
-        latest_us: i64 = -1  # time of the last captured of the packets since the last gap
+        latest_us: i64 = side.last_time  # of the packets so far that one captured last
         while True:
             if count < total and starts[count] <= side.next:
                 waiting = side.held[count]
@@ -341,7 +351,9 @@ class Sequencer:
                     data = waiting.data
                 if len(data):
                     latest_us = max(latest_us, waiting.time_us)
-                    self.deliver(side, data, waiting.time_us, waiting.packets, pieces, True, latest_us)
+                    self.deliver(
+                        side, data, waiting.time_us, waiting.packets, pieces, True, latest_us, waiting.acked
+                    )
                 if waiting.missing:
                     self.cut(side, waiting.missing)
                 continue
@@ -350,7 +362,6 @@ class Sequencer:
                 if count < total and starts[count] < limit:
                     limit = starts[count]
                 self.skip(side, limit - side.next)
-                latest_us = -1
                 continue
             break
         if count:

@@ -15,15 +15,16 @@ _HALF: Final = 1 << 31
 
 @mypyc_attr(acyclic=True)
 class Held:
-    """A segment that waits for earlier bytes."""
+    """A segment that waits for earlier bytes. `acked` as in a piece."""
 
-    __slots__ = ("data", "missing", "packets", "time_us")
+    __slots__ = ("acked", "data", "missing", "packets", "time_us")
 
-    def __init__(self, data: bytes, missing: i64, time_us: i64, packets: tuple[int, ...]) -> None:
+    def __init__(self, data: bytes, missing: i64, time_us: i64, packets: tuple[int, ...], acked: int) -> None:
         self.data: bytes = data
         self.missing: i64 = missing
         self.time_us: i64 = time_us
         self.packets: tuple[int, ...] = packets
+        self.acked: int = acked
 
 
 # Most streams never wait: these are their lists then, and never changed.
@@ -40,6 +41,7 @@ class Side:
         "acked",
         "base",
         "begun",
+        "confirmed",
         "direction",
         "doubt",
         "early",
@@ -84,9 +86,12 @@ class Side:
         self.next: i64 = 0
         self.fin: i64 = 0
         self.acked: i64 = 0  # sequence number that the other side acknowledged
+        self.confirmed: int = -1  # acknowledgment number of its last segment
         self.hint: i64 = 0  # sequence number of an empty segment
         self.doubt: i64 = NO_DOUBT  # position of a waiting byte that may be a keep-alive's
-        self.early: i64 = 0  # segments with new bytes that arrived before the start was known
+        # segments before the start was known: those with new bytes, and those of the other side that confirm
+        # the first of them
+        self.early: i64 = 0
         self.hole_end: i64 = 0  # end of the bytes that the capture cut off
         self.gap: i64 = 0  # bytes missing before the next piece
         self.starts: list[int] = NO_STARTS
@@ -120,6 +125,10 @@ class Side:
         self.hole_end = position
         self.flow.sent_by(self.direction).sequence = int((self.base + position) & 0xFFFFFFFF)
 
+    def expect(self) -> None:
+        """Take the first byte that waits for that of the stream as long as the start is not known."""
+        self.flow.sent_by(self.direction).sequence = int((self.base + self.starts[0]) & 0xFFFFFFFF)
+
     def note(self, code: str, position: i64, text: str) -> None:
         """Add a note at a position of the stream."""
         if self.notes is None:
@@ -129,12 +138,14 @@ class Side:
 
     def save(self) -> State:
         """The side as plain values."""
-        held = [(part.data, int(part.missing), int(part.time_us), part.packets) for part in self.held]
+        held = [
+            (part.data, int(part.missing), int(part.time_us), part.packets, part.acked) for part in self.held
+        ]
         return (
             self.number,
             (self.begun, self.started, self.known, self.ended, self.has_fin, self.has_acked, self.has_hint),
             (int(self.base), int(self.origin), int(self.next), int(self.fin), int(self.acked)),
-            (int(self.hint), int(self.doubt), int(self.hole_end), int(self.gap)),
+            (int(self.hint), int(self.doubt), int(self.hole_end), int(self.gap), self.confirmed),
             (int(self.early), int(self.waiting), int(self.waiting_since)),
             tuple(self.starts),
             tuple(held),
@@ -149,11 +160,11 @@ class Side:
         side = Side(number, flow, direction)
         side.begun, side.started, side.known, side.ended, side.has_fin, side.has_acked, side.has_hint = flags
         side.base, side.origin, side.next, side.fin, side.acked = positions
-        side.hint, side.doubt, side.hole_end, side.gap = more
+        side.hint, side.doubt, side.hole_end, side.gap, side.confirmed = more
         side.early, side.waiting, side.waiting_since = waits
         if starts:
             side.starts = list(starts)
-            side.held = [Held(data, missing, time, tuple(packets)) for data, missing, time, packets in held]
+            side.held = [Held(part[0], part[1], part[2], tuple(part[3]), part[4]) for part in held]
         side.last, side.last_at, side.last_time = last[0], last[1], last[2]
         side.last_packets = tuple(last[3])
         if notes:

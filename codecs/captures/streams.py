@@ -14,7 +14,7 @@ from mypy_extensions import i64
 from wirelens.codecs.captures.flow import Flow, Piece, State
 from wirelens.codecs.captures.ordering import Ordering, must_wait
 from wirelens.codecs.captures.packets import ACK, DUPLICATE, FIN, PSH, RST, SYN, TCP, Segment
-from wirelens.codecs.captures.sequencing import Sequencer
+from wirelens.codecs.captures.sequencing import JOIN_SEGMENTS, Sequencer
 from wirelens.codecs.captures.sides import NO_DOUBT, Side
 
 FLOWS: Final = 1 << 15  # flows that may be open; then the quarter that was silent longest is ended
@@ -323,10 +323,7 @@ class Assembler(Sequencer):
             return
         if flags & ACK:
             other.acked = segment.acknowledgement
-            answered = flow.sent_by(1 - direction)
-            acked: i64 = answered.acked
-            if acked < 0 or (segment.acknowledgement - acked) & 0xFFFFFFFF < 1 << 31:
-                answered.acked = int(segment.acknowledgement)
+            side.confirmed = int(segment.acknowledgement)
             other.has_acked = True
             if len(other.starts):
                 self._acknowledged(other, flags & DUPLICATE != 0, time_us, pieces)
@@ -342,10 +339,6 @@ class Assembler(Sequencer):
                 packets = (int(segment.packet),)
             if not side.begun:
                 side.begin(sequence)
-            if not side.started and (
-                (side.has_hint and side.hint == sequence) or (side.has_acked and side.acked == sequence)
-            ):
-                self.join(side, self._start(side, sequence), pieces)
             position: i64 = side.place(sequence)
             if side.has_fin and position + length > side.fin and (length > 1 or position != side.fin):
                 # the FIN did not mark the end
@@ -356,8 +349,10 @@ class Assembler(Sequencer):
                 if segment.missing:
                     self.cut(side, segment.missing)
                     self.drain(side, pieces)
-            elif (length == 1 or side.doubt != NO_DOUBT) and self._is_probe(
-                side, position, segment, flow.sent_by(1 - direction).segments > 0
+            elif (
+                (length == 1 or side.doubt != NO_DOUBT)
+                and not _is_next(side, sequence)
+                and self._is_probe(side, position, segment, flow.sent_by(1 - direction).segments > 0)
             ):
                 self.retransmitted += 1
                 flow.sent_by(direction).retransmitted += 1
@@ -379,6 +374,8 @@ class Assembler(Sequencer):
             elif not side.has_fin or end > side.fin:
                 side.fin = end
                 side.has_fin = True
+        if len(side.starts) and not side.started and self._is_confirmed(side):
+            self._begin_late(side, time_us, pieces)
         if side.has_fin and side.started and side.next >= side.fin and not side.ended:
             side.last_time = time_us
             self.end(side, "fin", pieces)
@@ -457,6 +454,8 @@ class Assembler(Sequencer):
             return False
         at: i64 = bisect_left(side.starts, position)
         again = at < len(side.starts) and side.starts[at] == position and len(side.held[at].data) == 1
+        if at and side.starts[at - 1] + len(side.held[at - 1].data) == position:
+            return False  # it continues bytes that wait: it is one of them, perhaps sent again
         certain = acked > position
         if side.started:
             certain = certain and again
@@ -466,10 +465,9 @@ class Assembler(Sequencer):
             certain = known or (alone and segment.time_us - side.held[at].time_us >= PROBE_TIME_US)
         if certain:
             if again:
-                side.doubt = position
-                self.drop_probe(side)
+                self.drop_byte(side, position)
             return True
-        if not again and segment.flags & PSH == 0:
+        if not again and segment.flags & PSH == 0 and (side.doubt == NO_DOUBT or position < side.doubt):
             side.doubt = position
         return False
 
@@ -482,13 +480,29 @@ class Assembler(Sequencer):
         """The other side acknowledged bytes of a stream that waits; `duplicate`: the last one came again."""
         acked = side.place(side.acked)
         if duplicate:
-            side.doubt = acked - 1
-            self.drop_probe(side)
+            self.drop_byte(side, acked - 1)
         if not side.starts:
             return
         if side.started:
             self._overdue(side, True, False, time_us, pieces)
-        elif acked > side.starts[0] and (acked > side.starts[0] + 1 or not self._is_single(side)):
+        elif self._is_confirmed(side):
+            side.early += 1
+            self._begin_late(side, time_us, pieces)
+            if side.started and side.has_fin and side.next >= side.fin:
+                self.end(side, "fin", pieces)
+
+    def _is_confirmed(self, side: Side) -> bool:
+        """Whether the other side has the bytes before the first that waits, so that they may be missing."""
+        if not side.has_acked:
+            return False
+        acked = side.place(side.acked)
+        first: i64 = side.starts[0]
+        return acked >= first and (acked != first + 1 or not self._is_single(side))
+
+    def _begin_late(self, side: Side, time_us: i64, pieces: list[Piece]) -> None:
+        """Begin a confirmed stream whose start was missed, once its older bytes can no longer be expected."""
+        over = side.has_fin and side.place(side.acked) > side.fin
+        if over or side.early >= JOIN_SEGMENTS or time_us - side.waiting_since >= GAP_TIME_US:
             self.give_up(side, pieces)
 
     def _overdue(self, side: Side, heard: bool, gone: bool, time_us: i64, pieces: list[Piece]) -> None:
@@ -557,3 +571,10 @@ class Assembler(Sequencer):
             self.deliver(side, segment.payload, time_us, packets, pieces, False)
         if segment.missing:
             self.skip(side, segment.missing)
+
+
+def _is_next(side: Side, sequence: i64) -> bool:
+    """Whether a segment of a stream without a start is the next by what either side said."""
+    if side.started:
+        return False
+    return (side.has_hint and side.hint == sequence) or (side.has_acked and side.acked == sequence)

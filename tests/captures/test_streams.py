@@ -308,7 +308,7 @@ def test_a_keep_alive_before_all_data_is_not_of_the_stream(
         if saved:
             sink.assembler, _ = checkpoint.load(checkpoint.save(sink.assembler, Conversations()))
             sink.assembler.payload = sink.assembler.delivered = 0
-    sink.add(DATA, answer(904))
+    sink.add(DATA, *[answer(904)] * sequencing.JOIN_SEGMENTS)
     if not saved:
         sink.close()
     assert [(piece.data, piece.offset, piece.gap) for piece in sink.pieces if piece.data] == [(b"data", 0, 0)]
@@ -431,12 +431,38 @@ def test_late_repetitions_of_a_closed_flow_are_its_own() -> None:
 def test_joined_in_the_middle() -> None:
     sink = Sink()
     assert sink.add(segment(900, b"abc")) == []
+    for _ in range(sequencing.JOIN_SEGMENTS - 2):
+        assert sink.add(segment(5000, b"", ACK, side=1, ack=903)) == []
     found = sink.add(segment(5000, b"", ACK, side=1, ack=903))
     assert [p.data for p in found] == [b"abc"]
     assert sink.notes() == [("joined-middle", 0)]
-    (piece,) = sink.add(segment(5000, b"reply", ACK, side=1, ack=903))
-    assert (piece.data, piece.offset) == (b"reply", 0)
+    assert sink.add(segment(5000, b"reply", ACK, side=1, ack=903)) == []
+    late = segment(903, b"", ACK, ack=5005, time=limits.GAP_TIME_US)
+    assert [(p.data, p.offset) for p in sink.add(late)] == [(b"reply", 0)]
     sink.close()
+
+
+def test_joined_in_the_middle_older_bytes_may_be_late() -> None:
+    """Those that the capture has later, acknowledged or not, are of the stream, also before missing ones."""
+    for early, gap in ((b"abcdef", 0), (b"abc", 3)):
+        sink = Sink()
+        sink.add(segment(5000, b"", ACK, side=1, ack=906), segment(906, b"ghi"))
+        sink.add(segment(5000, b"", ACK, side=1, ack=909), segment(900, early))
+        sink.add(segment(909, b"", FIN | ACK), segment(5000, b"", ACK, side=1, ack=910))
+        assert [p.data for p in sink.pieces if p.direction == 1 and p.end == "fin"] == [b""] * (not gap)
+        found = [(p.data, p.gap) for p in sink.close().pieces if p.direction == 1 and p.data]
+        assert found == [(early, 0), (b"ghi", gap)]
+
+
+def test_joined_with_bytes_one_by_one() -> None:
+    """A byte between others is of the stream, though it came alone, late, or twice."""
+    one = segment(902, b"c")
+    rest = (segment(900, b"ab"), segment(903, b"d"))
+    answer_to_all = segment(5000, b"", ACK, side=1, ack=904)
+    for order in ((*rest, answer_to_all, one), (*rest, one, answer_to_all, one)):
+        sink = Sink()
+        sink.add(*order)
+        assert sink.close().data() == b"abcd"
 
 
 def test_joined_in_the_middle_out_of_order() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import wirelens
 from wirelens.codecs.captures import Flow, Piece
+from wirelens.codecs.codes import Note
 from wirelens.codecs.conversations import Conversations, Message
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
@@ -119,6 +120,7 @@ class Talk:
     def __init__(self, transport: str = "tcp", syn: bool = True) -> None:
         self.flow = Flow(1, transport, (b"\x0a\0\0\1", b"\x0a\0\0\2"), (40000, 8080))
         self.flow.syn = syn
+        self.start = () if syn else (Note("joined-middle", 0, "the capture does not have the beginning"),)
         for side in self.flow.directions:
             side.sequence = 1000
         self.conversations = Conversations()
@@ -131,7 +133,8 @@ class Talk:
         self.offsets[direction] += len(data)
         time = 10**15 + 1000 * self.count
         known = 1000 + (self.offsets[1 - direction] if acked is None else acked)
-        piece = Piece(self.flow, direction, offset, data, time, (self.count,), 0, (), end, time, known)
+        start = () if offset else self.start
+        piece = Piece(self.flow, direction, offset, data, time, (self.count,), 0, start, end, time, known)
         return self.conversations.feed([piece])
 
 
@@ -167,7 +170,7 @@ def test_a_reply_to_nothing_and_a_request_without_reply_are_counted() -> None:
     assert [(side.unanswered, side.orphaned) for side in talk.flow.directions] == [(1, 0), (0, 1)]
     joined = Talk(syn=False)  # its request may have been sent before the capture began
     joined.say(0, request(1))
-    assert notes(joined.say(1, reply(9)))[-1] == []
+    assert notes(joined.say(1, reply(9)))[-1] == ["joined-middle"]  # and not that it answers nothing
 
 
 def test_an_id_that_is_open_twice_is_noted() -> None:
