@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import click
+import sys
 
 
 def warn(text: str) -> None:
-    """Write one line to standard error."""
+    """Write one line to standard error. Without click: bulk's tasks report as well."""
     from wirelens.codecs.words import clean
 
-    click.echo(clean(text), err=True)
+    print(clean(text), file=sys.stderr, flush=True)

@@ -106,17 +106,19 @@ def test_bytes_have_a_key_that_is_not_one_of_the_notation() -> None:
 
 def test_executors_do_not_import_click(tmp_path: Path) -> None:
     """What runs on the nodes reads pasted text and captures without the command line's library."""
-    (tmp_path / "a.hex").write_text(next(data for data in messages("esnp.jsonl") if len(data) > 30).hex())
-    (tmp_path / "a.pcap").write_bytes(capture(frames(5, 5)))
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.hex").write_text(next(data for data in messages("esnp.jsonl") if len(data) > 30).hex())
+    (source / "a.pcap").write_bytes(capture(frames(5, 5)))
     script = (
         "import sys\n"
         f"sys.path[:0] = {sys.path!r}\n"
         "import inprocess\n"
-        f"report = inprocess.run([{str(tmp_path)!r}], {str(tmp_path / 'out')!r})\n"
+        f"report = inprocess.run([{str(source)!r}], {str(tmp_path / 'out')!r})\n"
         "assert report.files == 2 and report.messages > 0, report\n"
         "assert 'click' not in sys.modules and 'rich' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     # the same messages come out in this process
-    assert run([tmp_path / "a.pcap"], tmp_path / "other").messages > 0
+    assert run([source / "a.pcap"], tmp_path / "other").messages > 0
