@@ -341,7 +341,8 @@ def disturb(made: Connection, chance: random.Random, condition: str) -> None:
     if every or condition == "out of order":
         # datagrams without ids that change places with more than a neighbour cannot be told apart
         farthest = 1 if made.transport == "udp" and made.protocol.startswith("http") else 3
-        at = opening
+        # and a flow that begins with a reply may be one whose beginning was not captured
+        at = opening if farthest > 1 else 1
         while at < len(packets):
             if chance.random() < 0.1:
                 packets.insert(min(len(packets), at + chance.randint(1, farthest)), packets.pop(at))

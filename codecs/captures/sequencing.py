@@ -17,6 +17,7 @@ ALL_WAITING: Final = 1 << 26  # bytes of all streams that may wait; then the one
 WAITING_COST: Final = 200  # what a waiting segment counts besides its bytes
 HISTORY: Final = 1 << 23  # delivered bytes, of all streams, that are kept to compare retransmissions with
 CONTRADICTIONS_KEPT: Final = 1 << 10
+TOGETHER_US: Final = 20_000  # a byte this near in time to the next was written with it
 JOIN_SEGMENTS: Final = 8  # segments after which a stream begins whose start was missed
 
 
@@ -320,9 +321,17 @@ class Sequencer:
 
     def is_doubtful(self, side: Side) -> bool:
         """Whether the byte in doubt, the first that waits, is taken for a keep-alive's."""
+        if not side.started and self.is_followed(side, 1, side.doubt, side.held[0].time_us):
+            return False
         if side.has_acked and side.place(side.acked) > side.doubt:
             return True
         return not side.started and side.held[0].data == b"\0"
+
+    def is_followed(self, side: Side, at: i64, position: i64, time_us: i64) -> bool:
+        """Whether held[at] follows a byte at a position, and was sent at about the same time."""
+        if at >= len(side.starts) or side.starts[at] != position + 1:
+            return False
+        return -TOGETHER_US < side.held[at].time_us - time_us < TOGETHER_US
 
     def _none_waits(self, side: Side) -> None:
         self.waiting_sides.pop(side.number, None)

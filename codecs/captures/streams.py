@@ -456,6 +456,8 @@ class Assembler(Sequencer):
         again = at < len(side.starts) and side.starts[at] == position and len(side.held[at].data) == 1
         if at and side.starts[at - 1] + len(side.held[at - 1].data) == position:
             return False  # it continues bytes that wait: it is one of them, perhaps sent again
+        if not side.started and self.is_followed(side, at + 1 if again else at, position, segment.time_us):
+            return False
         certain = acked > position
         if side.started:
             certain = certain and again

@@ -42,14 +42,20 @@ def first_message(data: bytes, start: i64, end: i64, final: bool) -> i64:
     """Where decoding starts in a stream whose beginning is missing; see Codec.first.
 
     The first entry that leads to an END may be in the middle of a message, so it counts only after an END, or
-    where the stream starts with a message that states what it is.
+    where the stream starts with a message that states what it is. One that starts with an id may lack its
+    flag: where the next starts with a flag it does.
     """
     at = resync(data, start, end)
     if at < end and (at == start or _follows_end(data, start, at)):
         after = _message_end(data, at)
+        opening: i64 = data[at]
+        if at == start and (opening == v.MESSAGE_ID or opening == v.SOURCE_MESSAGE_ID):
+            if after == end:
+                return at if final else -1
+            if data[after] == v.FLAG:
+                return after
         if _states_part(data, at, after) or at > start:
             return at
-        opening: i64 = data[at]
         while after < end:
             following = _message_end(data, after)
             if following < 0 or following > end:

@@ -83,6 +83,10 @@ def first_message(data: bytes, start: i64, end: i64, final: bool, role: str) -> 
                 return at
         if found == "reply" and role != "request" and reply < 0:
             reply = at
+            if at == start:
+                following = _following(data, at, end)
+                if following >= 0 and _has_prefix(data, following, end) > _has_prefix(data, at, end):
+                    reply = -1  # it lacks its prefix
         at += 1
     if reply >= 0:
         return reply
@@ -134,6 +138,16 @@ def _following(data: bytes, at: i64, end: i64) -> i64:
     except DecodeError:
         return -1
     return cursor.pos if cursor.pos + 4 <= end else -1
+
+
+def _has_prefix(data: bytes, at: i64, end: i64) -> bool:
+    """Whether the message at a position starts with its length."""
+    cursor = Cursor(Buffer(data), at, end)
+    try:
+        decoding.decode(cursor, Tape(cursor.buffer), True)
+    except DecodeError as error:
+        return error.needed == at + word_at(data, at)
+    return cursor.pos == at + word_at(data, at)
 
 
 def _plausible(root: Node) -> bool:

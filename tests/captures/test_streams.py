@@ -280,7 +280,7 @@ def answer(ack: int, flags: int = ACK) -> Segment:
     return segment(5000, flags=flags, side=1, ack=ack)
 
 
-DATA = segment(900, b"data", PSH | ACK)
+DATA = segment(900, b"data", PSH | ACK, time=limits.PROBE_TIME_US)
 KEEP_ALIVES_FIRST: dict[str, tuple[Segment, ...]] = {
     "zero, without PSH": (probe(899), answer(900)),
     "not zero, acknowledged alone": (probe(899, b"x"), answer(900)),
@@ -359,16 +359,17 @@ def test_keep_alives_at_any_place(draw: st.DataObject) -> None:
         side = draw.draw(st.integers(0, 1))
         other = 1 - side
         seq, ack = following[side], following[other]
+        time = turn * limits.PROBE_TIME_US
         if draw.draw(st.booleans()):
             flag, byte = draw.draw(st.sampled_from([(ACK, b"\0"), (ACK, b"g"), (PSH | ACK, b"g")]))
             duplicate = DUPLICATE if flag & PSH else 0
-            packets.append((segment(seq - 1, byte, flag, side, ack=ack), b""))
-            packets.append((segment(ack, b"", ACK | duplicate, other, ack=seq), b""))
+            packets.append((segment(seq - 1, byte, flag, side, ack=ack, time=time), b""))
+            packets.append((segment(ack, b"", ACK | duplicate, other, ack=seq, time=time), b""))
         else:
             data = bytes([turn + 1]) * draw.draw(st.integers(2, 5))
-            packets.append((segment(seq, data, PSH | ACK, side, ack=ack), data))
+            packets.append((segment(seq, data, PSH | ACK, side, ack=ack, time=time), data))
             following[side] = (seq + len(data)) & 0xFFFFFFFF
-            packets.append((segment(ack, b"", ACK, other, ack=following[side]), b""))
+            packets.append((segment(ack, b"", ACK, other, ack=following[side], time=time), b""))
     packets = packets[draw.draw(st.integers(0, len(packets) - 1)) :]
     sink = Sink()
     sink.add(*[packet for packet, _ in packets])
@@ -458,11 +459,20 @@ def test_joined_with_bytes_one_by_one() -> None:
     """A byte between others is of the stream, though it came alone, late, or twice."""
     one = segment(902, b"c")
     rest = (segment(900, b"ab"), segment(903, b"d"))
+    first = (segment(900, b"\0"), segment(901, b"abc"))
     answer_to_all = segment(5000, b"", ACK, side=1, ack=904)
     for order in ((*rest, answer_to_all, one), (*rest, one, answer_to_all, one)):
         sink = Sink()
         sink.add(*order)
         assert sink.close().data() == b"abcd"
+    for order in (
+        (*first, answer_to_all),
+        (*first, *first, answer_to_all),
+        (first[1], answer_to_all, *first),
+    ):
+        sink = Sink()
+        sink.add(*order)
+        assert sink.close().data() == b"\0abc"
 
 
 def test_joined_in_the_middle_out_of_order() -> None:
