@@ -123,7 +123,8 @@ class Matcher:
             return count >= low and rest(at)
         if op is c.MAX_REPEAT and len(body) == 1 and body[0][0] in (c.LITERAL, c.NOT_LITERAL, c.ANY, c.IN):
             end = at
-            while end - at < high and self.one(*body[0], end):
+            single, argument = body[0]
+            while end - at < high and self.one(single, argument, end):
                 end += 1
                 self.steps += 1
             while end - at >= low:

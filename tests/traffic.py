@@ -488,8 +488,8 @@ def judge_one(made: Connection, found: list[Message]) -> Figures:
     )
     figures.invented += max(0, unmarked - sent_unmarked) if made.transport == "tcp" else 0
     sent: dict[bytes, list[int]] = {}
-    for message, time in zip(made.script, times, strict=True):
-        sent.setdefault(message.marker, []).append(time)
+    for planned, time in zip(made.script, times, strict=True):
+        sent.setdefault(planned.marker, []).append(time)
     for marker, messages in shown.items():
         if marker and made.transport == "tcp":
             whole = [time for time in sent.get(marker, []) if time >= 0]

@@ -8,6 +8,7 @@ import checks
 import pytest
 
 from wirelens import codecs
+from wirelens.codecs import registry
 from wirelens.codecs.codec import Exchange
 from wirelens.codecs.esnp.reading import url
 from wirelens.codecs.node import Json
@@ -343,7 +344,8 @@ def test_integers_outside_their_type_need_a_wire_form(tag: str, low: int, high: 
         assert f"{low} … {high}" in caught.value.text
         if "8" in tag or "64" in tag or number < 0 <= low:
             continue
-        for wire in ("wide", {"wide": 9}):
+        forms: list[Json] = ["wide", {"wide": 9}]
+        for wire in forms:
             written = message({tag: number, "$wire": wire})
             data = codecs.encode(written, "esnp-line")
             (record,) = codecs.decode(data, "esnp-line")
@@ -557,7 +559,8 @@ def notes_for_people(data: str) -> list[str]:
     (record,) = decode(data + "00000000")
     root = record.root
     assert root is not None
-    return [record.codec.annotate(line) for line in root["lines"]][:-1]
+    codec = registry.get("esnp-line")
+    return [codec.annotate(line) for line in root["lines"]][:-1]
 
 
 def test_ranges_and_later_names_are_told() -> None:
@@ -605,7 +608,7 @@ def test_the_value_of_xdata_is_marked_as_a_guess() -> None:
     (record,) = decode("1c000002020000000000")
     assert record.root is not None
     (line, _) = record.root["lines"]
-    assert "guess" in record.codec.annotate(line["value"])
+    assert "guess" in registry.get("esnp-line").annotate(line["value"])
 
 
 @pytest.mark.parametrize(
