@@ -141,7 +141,7 @@ class Sequencer:
         side.next += size
         if side.hole_end < side.next:
             side.hole_end = side.next
-        side.last_time = max(time_us, complete_us)
+        side.last_time = complete_us if complete_us > time_us else time_us
         side.last_packets = packets
 
     def skip(self, side: Side, size: i64) -> None:

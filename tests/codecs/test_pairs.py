@@ -42,6 +42,26 @@ def test_every_call_is_shown_and_paired(kind: tuple[object, ...], condition: str
     assert figures.faults == 0, figures
 
 
+@pytest.mark.parametrize("seed", [5, 11])
+@pytest.mark.parametrize("kind", traffic.KINDS, ids=lambda kind: str(kind[0]))
+def test_the_size_of_chunks_changes_nothing(kind: tuple[object, ...], seed: int) -> None:
+    """Streams may be further than what is decoded of them: that must not show in pairs, notes or counts."""
+
+    def found(size: int) -> list[tuple[object, ...]]:
+        chunks = [part[at : at + size] for part in parts for at in range(0, len(part), size)]
+        return [
+            (one.flow.number, one.direction, one.record.offset, one.pair, one.latency_us, one.time_us, codes)
+            for one in traffic.messages_of(chunks)
+            for codes in notes([one])
+        ]
+
+    _, parts = traffic.capture(kind, "all", 40, seed)
+    whole = found(1 << 30)
+    assert len(whole) > 60
+    for size in (100, 1000):
+        assert found(size) == whole
+
+
 def test_the_first_reply_of_a_flow_comes_after_its_request(shared: Path) -> None:
     messages = field(shared, "order.pcap")
     assert [one.time_us for one in messages] == sorted(one.time_us for one in messages)
