@@ -123,7 +123,7 @@ def detect(
     weighed: list[_Weighed] = []
     refused = ""
     instead: tuple[str, ...] = ()
-    for codec in registry.codecs() if everything else _carriers_first():
+    for codec in _probed(data[0], everything):
         if not everything and _carried(codec, weighed):
             continue
         found = codec.probe(data, other)
@@ -210,17 +210,21 @@ def _plainest(codec: Codec, equal: list[str], data: bytes) -> str:
     return best
 
 
-_in_order: Final[list[Codec]] = []
+_in_order: Final[dict[int, list[Codec]]] = {}  # by a stream's first byte
 
 
-def _carriers_first() -> list[Codec]:
-    """All codecs; those of protocols that others contain come last."""
-    if not _in_order:
-        codecs = registry.codecs()
+def _probed(first: int, everything: bool) -> list[Codec]:
+    """The codecs that a first byte leaves; without `everything` those that others contain come last."""
+    if everything:
+        return registry.starting_with(first)
+    ordered = _in_order.get(first)
+    if ordered is None:
+        codecs = registry.starting_with(first)
         carried = {name for codec in codecs for name in codec.carries}
-        _in_order.extend([codec for codec in codecs if codec.name not in carried])
-        _in_order.extend([codec for codec in codecs if codec.name in carried])
-    return _in_order
+        ordered = [codec for codec in codecs if codec.name not in carried]
+        ordered += [codec for codec in codecs if codec.name in carried]
+        _in_order[first] = ordered
+    return ordered
 
 
 def _carried(codec: Codec, weighed: list[_Weighed]) -> bool:

@@ -20,7 +20,8 @@ class Protocol(NamedTuple):
 
     `module` has CODECS, a tuple of codecs, one of which is named `id`. `title` and `source` (the text that
     specifies the protocol) are a line each. `ports` are the usual server ports: there the protocol needs a
-    little less evidence.
+    little less evidence. `starts` are the bytes of which one begins the first message of every stream, empty
+    if it may be any: other streams are not evidence, so that detection need not load the codec for them.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Protocol(NamedTuple):
     title: str
     source: str
     ports: tuple[int, ...] = ()
+    starts: bytes = b""
 
 
 # In the order of listings. Everything here is known without importing a codec.
@@ -84,6 +86,7 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
         "Magline frames with the deployed 12-byte head",
         "magline, its older code",
         (8082,),
+        b"\x7f",
     ),
     Protocol(
         "dubbo",
@@ -91,6 +94,7 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
         "Dubbo requests and responses",
         "Apache Dubbo, the dubbo protocol",
         (20880,),
+        b"\xda",
     ),
     Protocol(
         "bolt",
@@ -98,6 +102,7 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
         "Bolt v1 and v2, of SOFA",
         "sofa-bolt, RPC protocol v1 and v2",
         (12200,),
+        b"\1\2",
     ),
     Protocol(
         "framed-hessian",
@@ -105,7 +110,13 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
         "Hessian after its length in four bytes (XXL-RPC, servers made with Netty)",
         "no text; Netty's LengthFieldBasedFrameDecoder",
     ),
-    Protocol("http", "wirelens.codecs.http.codec", "HTTP/1.1 that carries Hessian", "RFC 9112"),
+    Protocol(
+        "http",
+        "wirelens.codecs.http.codec",
+        "HTTP/1.1 that carries Hessian",
+        "RFC 9112",
+        starts=b"\r\n!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+    ),
 )
 
 _ENTRIES: Final[dict[str, Protocol]] = {protocol.id: protocol for protocol in PROTOCOLS}
@@ -141,6 +152,11 @@ def get(name: str) -> Codec:
 def codecs() -> list[Codec]:
     """All codecs, in the order of the list."""
     return [get(name) for name in _ENTRIES]
+
+
+def starting_with(byte: int) -> list[Codec]:
+    """The codecs of those protocols whose streams may begin with a byte, in the order of the list."""
+    return [get(one.id) for one in PROTOCOLS if not one.starts or byte in one.starts]
 
 
 def usual_at(port: int) -> tuple[str, ...]:

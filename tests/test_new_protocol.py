@@ -209,9 +209,11 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for module, text in PACKAGE.items():
         (package / f"{module}.py").write_text(text.lstrip("\n"), encoding="utf-8")
     registry = folder / "codecs" / "registry.py"
-    before, last, after = registry.read_text(encoding="utf-8").partition('    Protocol("http", ')
-    assert last
-    registry.write_text(before + ENTRY + last + after, encoding="utf-8")
+    before, opening, after = registry.read_text(encoding="utf-8").partition(
+        "PROTOCOLS: Final[tuple[Protocol, ...]] = (\n"
+    )
+    assert opening
+    registry.write_text(before + opening + ENTRY + after, encoding="utf-8")
     vectors = folder / "vectors"
     vectors.mkdir()
     rows = [{"name": text, "protocol": "toy", "hex": text, "message": message} for text, message in VECTORS]

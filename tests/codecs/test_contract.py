@@ -96,6 +96,23 @@ def test_evidence_grows(protocol: str) -> None:
         assert codec.probe(foreign, b"").bits < THRESHOLD
 
 
+@pytest.mark.parametrize("protocol", [one.id for one in registry.PROTOCOLS if one.starts])
+def test_other_first_bytes_are_no_evidence(protocol: str) -> None:
+    """What the registry states of first bytes is true: detection does not ask the codec about others."""
+    codec = registry.get(protocol)
+    chance = random.Random(protocol)
+    starts = registry.entry(protocol).starts
+    tails = [data[1:] for data in vectors(protocol)] if protocol in PROTOCOLS else []
+    for first in range(256):
+        if first in starts:
+            continue
+        for tail in (*tails[:6], *OTHERS, chance.randbytes(40)):
+            found = codec.probe(bytes([first]) + tail, b"")
+            assert (found.bits <= 0, found.whole, found.refused) == (True, False, ""), (first, tail)
+    for data in vectors(protocol) if protocol in PROTOCOLS else []:
+        assert data[0] in starts
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("written", [None, 5, "text", [], {"no_such_member": 1}])
 def test_what_is_not_a_message_is_refused(protocol: str, written: Any) -> None:
