@@ -465,13 +465,13 @@ def test_joined_with_bytes_one_by_one() -> None:
         sink = Sink()
         sink.add(*order)
         assert sink.close().data() == b"abcd"
-    for order in (
-        (*first, answer_to_all),
-        (*first, *first, answer_to_all),
-        (first[1], answer_to_all, *first),
+    for again in (
+        [*first, answer_to_all],
+        [*first, *first, answer_to_all],
+        [first[1], answer_to_all, *first],
     ):
         sink = Sink()
-        sink.add(*order)
+        sink.add(*again)
         assert sink.close().data() == b"\0abc"
 
 
