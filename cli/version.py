@@ -53,10 +53,9 @@ def install_command(*extras: str) -> str:
     """
     from importlib import metadata
 
-    try:
-        recorded = metadata.distribution("wirelens").read_text("direct_url.json")
-    except metadata.PackageNotFoundError:
-        recorded = None
+    # a folder in which it was built has metadata too, but does not record an origin
+    records = [each.read_text("direct_url.json") for each in metadata.distributions(name="wirelens")]
+    recorded = next(filter(None, records), None)
     return _command(json.loads(recorded) if recorded else {}, extras)
 
 

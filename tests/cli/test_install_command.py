@@ -29,6 +29,8 @@ class Recorded:
 
 def installed_from(monkeypatch: pytest.MonkeyPatch, origin: object) -> None:
     monkeypatch.setattr("importlib.metadata.distribution", lambda name: Recorded(origin))
+    # the first is of a folder in which it was built
+    monkeypatch.setattr("importlib.metadata.distributions", lambda name: [Recorded(None), Recorded(origin)])
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
 
 
