@@ -169,9 +169,7 @@ class BodyReader(HessianContent):
         """See HessianContent.read."""
         cursor = self.cursor
         tape = self.tape
-        self.values = Values(cursor, tape, Tables(way & ~_UNCOUNTED))
-        self.clean = True
-        self.misplaced = None
+        self._begin(way)
         notes = tape.note_count()
         try:
             if not self.request and self.status != OK:
@@ -192,6 +190,12 @@ class BodyReader(HessianContent):
         if has_dangling_notes(tape, notes):
             self.clean = False
         return self.misplaced
+
+    def _begin(self, way: i64) -> None:
+        # apart from `read`: there the type checker, and so the compiler, would take `misplaced` for None
+        self.values = Values(self.cursor, self.tape, Tables(way & ~_UNCOUNTED))
+        self.clean = True
+        self.misplaced = None
 
     def _text(self, member: i64, what: str) -> i64:
         """Read a string or null as a member; returns its node. Another value is an error, after which reading
