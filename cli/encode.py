@@ -194,7 +194,7 @@ class Direction(NamedTuple):
 
     `flow`: transport and endpoints as text, sender first, "" for records that are not from a capture.
     `number`: the flow's as `flows` shows it, 0 if unknown, with `c` for messages of its client, `s` for
-    those of its server. `file` tells flows without a number apart.
+    those of its server. `file` distinguishes flows without a number.
     """
 
     file: str

@@ -55,7 +55,7 @@ class InputError(Exception):
 class Input:
     """One input: its name, and after `open` its form and its bytes in chunks.
 
-    `form` is a form of pasted text, "raw", or a capture's container ("pcap", …), which `capture` tells apart.
+    `form` is a form of pasted text, "raw", or a capture's container ("pcap", …), for which `capture` is set.
     """
 
     def __init__(self, name: str, text: str | None = None, data: Iterator[bytes] | None = None) -> None:

@@ -193,7 +193,7 @@ def unread_packets(ignored: dict[str, int]) -> str:
 
 @contextmanager
 def progress_bar(name: str, size: int) -> Iterator[Callable[[int], None] | None]:
-    """A progress bar that is told numbers of bytes; None unless `size` is large and stderr a terminal."""
+    """A progress bar that counts bytes; None unless `size` is large and stderr a terminal."""
     if size < LARGE or not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""--point: where a capture was made, as its path tells. Flows of different points are different flows."""
+"""--point: where a capture was made, according to its path. Flows of different points are different flows."""
 
 from __future__ import annotations
 

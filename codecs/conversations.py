@@ -2,7 +2,7 @@
 
 `Conversations.feed` takes the pieces that `captures.Reader` gives and returns the messages that they
 complete, those of a flow in the order in which the capture completed them. A direction's protocol is
-detected once, and afresh where a message says that the stream leaves it (HTTP after CONNECT and upgrades);
+detected once, and afresh where a message ends the use of it (HTTP after CONNECT and upgrades);
 the two directions help each other. Memory is bounded by the constants below and in `open_requests`.
 """
 

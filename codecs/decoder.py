@@ -38,7 +38,7 @@ class Decoder:
     stream's offset of the first byte fed. `other` may hold bytes of the opposite direction, to help
     detection. `detection` is the one that was used, once there was one.
 
-    Where a message says that the stream leaves its protocol, the rest is detected afresh; with `stays_left`
+    Where a message ends the use of its protocol, the rest is detected afresh; with `stays_left`
     the decoder stops there instead: `left` is set, and `rest` gives what was not decoded. `joined`: the
     stream's beginning is missing, so decoding starts at the first message that can be proved; `role` then
     is "request" or "reply" if only those can come.

@@ -214,7 +214,7 @@ def _note(record: Record, code: str, text: str) -> None:
 
 
 def _digest(exchange: Exchange, record: Record) -> str:
-    """What tells a datagram from all but its repetitions."""
+    """What distinguishes a datagram from all but its repetitions."""
     root = record.root
     raw = b"" if root is None else root.raw
     return f"{exchange.role} {exchange.key} {len(raw)} {crc32(raw)}"

@@ -18,7 +18,7 @@ README = ROOT / "README.md"
 EXAMPLES = ROOT / "examples"
 LAYERS = ("codecs", "formatters", "cli")  # each may import itself and those before it
 
-# What a layer may not need: whoever only decodes has neither a terminal nor Spark.
+# What a layer may not need: a program that only decodes has neither a terminal nor Spark.
 FOREIGN = {
     "codecs": {"click", "rich", "pyspark", "pyarrow", "pandas", "subprocess", "pathlib", "os"},
     "formatters": {"click", "pyspark", "pyarrow", "pandas", "subprocess", "pathlib", "os"},

@@ -339,7 +339,7 @@ def disturb(made: Connection, chance: random.Random, condition: str) -> None:
                 at += 1
             at += 1
     if every or condition == "out of order":
-        # datagrams without ids that change places with more than a neighbour cannot be told apart
+        # datagrams without ids cannot be distinguished if more than neighbours change places
         farthest = 1 if made.transport == "udp" and made.protocol.startswith("http") else 3
         # and a flow that begins with a reply may be one whose beginning was not captured
         at = opening if farthest > 1 else 1

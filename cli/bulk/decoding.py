@@ -438,7 +438,7 @@ def decode_capture(chunks: Iterable[bytes], file: int, protocol: str, maker: Row
 def _readable(chunks: Iterable[bytes], errors: list[str]) -> Iterator[bytes]:
     """The chunks up to the first that cannot be read, which `errors` then explains.
 
-    Errors of writing, raised by whoever takes the chunks, are not caught here.
+    Errors of writing, raised where the chunks are consumed, are not caught here.
     """
     try:
         yield from chunks

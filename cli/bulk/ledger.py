@@ -152,7 +152,7 @@ class Run:
             try:
                 self._write_heartbeat()
             except OSError:
-                continue  # whoever needs the space of a full disk reports it
+                continue  # a full disk is reported where the space is needed
 
 
 def recover(folder: Folder) -> None:

@@ -48,7 +48,7 @@ def read_ranges(
 
     Packets go to files in the folder `packet_folder`, if given (see local_packets.py). Unless `final`, a
     packet that is cut off at the end of a file is left to the next run. With `separate` no stream continues
-    in another file; else `point` tells from the names of files which belong together (see cli/points.py).
+    in another file; else `point` derives from the names of files which belong together (see cli/points.py).
 
     The same ranges give the same rows: when a worker is lost, Spark reads some ranges again, and fails if
     the rows differ from those that other tasks have used.

@@ -576,7 +576,7 @@ class Assembler(Sequencer):
 
 
 def _is_next(side: Side, sequence: i64) -> bool:
-    """Whether a segment of a stream without a start is the next by what either side said."""
+    """Whether a segment of a stream without a start is the next one, from what both sides sent."""
     if side.started:
         return False
     return (side.has_hint and side.hint == sequence) or (side.has_acked and side.acked == sequence)

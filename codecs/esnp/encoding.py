@@ -162,7 +162,7 @@ class BodyWriter:
         signed: bool,
         prefix: str = "",
     ) -> None:
-        """Write an integer of so many bits as a varint; of up to 64 bits if `wire` states that it is wide."""
+        """Write an integer of this many bits as a varint; of up to 64 bits if `wire` marks it as wide."""
         wide = wire == "wide"
         if isinstance(wire, dict):
             only(wire, ("wide",), where)
@@ -327,7 +327,7 @@ class BodyWriter:
 
 
 def _limits(bits: int, signed: bool) -> tuple[int, int]:
-    """The smallest and the largest integer of so many bits."""
+    """The smallest and the largest integer of this many bits."""
     return (-1 << (bits - 1), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
 
 

@@ -93,7 +93,7 @@ def _message_end(data: bytes, at: i64) -> i64:
 
 
 def _states_part(data: bytes, at: i64, end: i64) -> bool:
-    """Whether a message has what tells its part in a conversation: a flag, a kind, or its ids."""
+    """Whether a message has what determines its part in a conversation: a flag, a kind, or its ids."""
     numbered = False
     addressed = False
     while at < end:

@@ -1,4 +1,4 @@
-"""What bytes show for and against frames: a message of Hessian that ends where its length says."""
+"""Evidence for and against frames: a message of Hessian that ends where its length leads."""
 
 from typing import Final
 

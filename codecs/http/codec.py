@@ -65,7 +65,7 @@ class Http(Codec):
         return reading.summary(root)
 
     def annotate(self, node: Node) -> str:
-        """What a value of a well-known Java class means."""
+        """The meaning of a value of a well-known Java class."""
         return payload.annotate(node)
 
     def details(self, node: Node) -> list[str]:

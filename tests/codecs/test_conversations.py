@@ -123,7 +123,7 @@ def test_notes_without_a_record_are_not_lost() -> None:
     talk.say(0, b"GARBAGE?")
     talk.say(1, b"", notes=(late,), end="reset")
     talk.conversations.close()
-    assert talk.conversations.unattached_notes == []  # of other protocols nothing is said
+    assert talk.conversations.unattached_notes == []  # nothing is reported of other protocols
 
 
 def test_both_directions_help_each_other() -> None:

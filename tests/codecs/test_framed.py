@@ -74,7 +74,7 @@ def test_content_that_does_not_decode_keeps_its_bytes() -> None:
         assert parts["error"]["code"]
         assert record.kind == "damaged"
     assert "com.example.Car" in str(message(one(frame(good[:-3]), NAME))["partial"])
-    # the next frame is where the length says
+    # the next frame is where the length leads
     records = checks.decoded(frame(b"\x40abc") + frame(good), NAME)
     assert [record.damaged for record in records] == [True, False]
 
