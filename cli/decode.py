@@ -37,23 +37,14 @@ Examples:
 
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
-@options.inputs
-@options.protocol
-@options.selection
-@options.merging
+@options.captures
 @click.option(
     "--where",
     multiple=True,
     metavar="CONDITION",
     help="Only messages that match all of these: kind=request, protocol!=http, summary~TEXT, note=CODE.",
 )
-@click.option(
-    "--format",
-    "style",
-    type=click.Choice(FORMATS),
-    default="tree",
-    help="Output format; tree by default.",
-)
+@options.style(*FORMATS)
 @click.option(
     "--plain", is_flag=True, help="Leave out types, tags and wire forms; the result does not encode back."
 )

@@ -38,13 +38,7 @@ that leads to a valid next header counts its bits. Exit status: 0: named; 1: unk
 @options.inputs
 @options.merging
 @click.option("--all", "everything", is_flag=True, help="Show every candidate, however weak.")
-@click.option(
-    "--format",
-    "style",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="Output format; text by default.",
-)
+@options.style("text", "json")
 @options.output
 @click.pass_context
 def command(

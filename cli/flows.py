@@ -43,18 +43,9 @@ CELL_END: Final = "\0"
 
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
-@options.inputs
-@options.protocol
-@options.selection
-@options.merging
+@options.captures
 @click.option("--all", "everything", is_flag=True, help="List flows of other protocols too.")
-@click.option(
-    "--format",
-    "style",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="Output format; text by default.",
-)
+@options.style("text", "json")
 @options.output
 @click.pass_context
 def command(

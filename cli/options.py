@@ -213,6 +213,24 @@ def selection(function: Command) -> Command:
     return function
 
 
+def captures(function: Command) -> Command:
+    """INPUT…, and all that chooses among the conversations in captures and joins them."""
+    for decorate in (merging, selection, protocol, inputs):
+        function = decorate(function)
+    return function
+
+
+def style(*names: str) -> Callable[[Command], Command]:
+    """--format, one of `names`: the command gets it as `style`. The first is the default."""
+    return click.option(
+        "--format",
+        "style",
+        type=click.Choice(names),
+        default=names[0],
+        help=f"Output format; {names[0]} by default.",
+    )
+
+
 def output(function: Command) -> Command:
     """-o, --color, --width, --pager, -v: the command gets them as `output_options`."""
     function = _packed(function, "output_options", OutputOptions)

@@ -23,13 +23,7 @@ Examples:
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @click.option("--codes", is_flag=True, help="List the codes of notes and errors instead.")
-@click.option(
-    "--format",
-    "style",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="Output format; text by default.",
-)
+@options.style("text", "json")
 @options.output
 def command(codes: bool, style: str, output_options: OutputOptions) -> None:
     """List the protocols that wirelens decodes and encodes: id, title and specification."""
