@@ -81,6 +81,39 @@ class Exchange:
         return hash((self.role, self.key))
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
+class CallFacts:
+    """What a message states of its call; "" or None where it states nothing.
+
+    `service` and `method` are those of a request, `status` (the protocol's name of it) and `exception` (its
+    class, or the text of the error) those of a reply; `failed`: whether the reply reports an error.
+    `timeout_us`: the client's timeout in microseconds. `trace`: the id of a distributed trace, as its
+    carrier has it. `id`: what the protocol pairs by. `oneway`: whether it is a request that asks for none.
+    """
+
+    def __init__(
+        self,
+        service: str = "",
+        method: str = "",
+        status: str = "",
+        exception: str = "",
+        failed: bool = False,
+        timeout_us: int | None = None,
+        trace: str = "",
+        id: str = "",
+        oneway: bool = False,
+    ) -> None:
+        self.service: Final = service
+        self.method: Final = method
+        self.status: Final = status
+        self.exception: Final = exception
+        self.failed: Final = failed
+        self.timeout_us: Final = timeout_us
+        self.trace: Final = trace
+        self.id: Final = id
+        self.oneway: Final = oneway
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Codec:
     """One protocol: bytes to a tape, JSON to bytes, and what only the protocol knows for showing it.
@@ -173,3 +206,9 @@ class Codec:
     def exchange(self, root: Node) -> Exchange:
         """The message's part in a conversation."""
         return Exchange("")
+
+    def call(self, root: Node) -> CallFacts:
+        """What the message states of its call. By default its kind is the method, and its key the id."""
+        exchange = self.exchange(root)
+        method = self.kind(root) if exchange.role == "request" else ""
+        return CallFacts(method=method, id=exchange.key, oneway=exchange.oneway)

@@ -232,6 +232,14 @@ def exception_words(value: Node) -> str:
     return cut(throwable.heading(members)) if throwable.is_exception(members) else ""
 
 
+def exception_class(value: Node) -> str:
+    """The class of an exception; empty for other values."""
+    if value.kind != t.OBJECT and value.kind != t.MAP:
+        return ""
+    members = Members(value)
+    return members.type if throwable.is_exception(members) else ""
+
+
 def result_words(value: Node) -> str:
     """A result in a few words: an exception with its message, an object's class, a scalar's value."""
     return exception_words(value) or value_words(value)

@@ -10,7 +10,7 @@ from wirelens.codecs.bolt import reading
 from wirelens.codecs.bolt.decoding import decode_frame
 from wirelens.codecs.bolt.encoding import encode_frame
 from wirelens.codecs.bolt.evidence import evidence, next_header
-from wirelens.codecs.codec import Codec, Evidence, Exchange
+from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
@@ -61,6 +61,10 @@ class Bolt(Codec):
     def exchange(self, root: Node) -> Exchange:
         """See reading.exchange."""
         return reading.exchange(root)
+
+    def call(self, root: Node) -> CallFacts:
+        """See reading.call."""
+        return reading.call(root)
 
 
 CODECS: Final = (Bolt("bolt"),)

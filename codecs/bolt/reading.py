@@ -22,16 +22,25 @@ from wirelens.codecs.bolt.vocabulary import (
     SERVICE_HEADER,
     STATUS,
     STATUSES,
+    TIMEOUT,
     TYPE,
     TYPES,
     VALUES,
 )
-from wirelens.codecs.codec import Exchange
+from wirelens.codecs.call_words import Carried, error_line
+from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.hessian.descriptors import java_type, parameter_list
 from wirelens.codecs.hessian.members import TEXTS, class_name, follow, text_of
 from wirelens.codecs.hessian.reading import value_words
 from wirelens.codecs.node import Node
-from wirelens.codecs.payload import DATA, PARTIAL, annotate_argument, exception_words, result_words
+from wirelens.codecs.payload import (
+    DATA,
+    PARTIAL,
+    annotate_argument,
+    exception_class,
+    exception_words,
+    result_words,
+)
 from wirelens.codecs.payload import annotate as annotate_value
 from wirelens.codecs.tape import Tape
 from wirelens.codecs.words import count
@@ -81,6 +90,53 @@ def exchange(root: Node) -> Exchange:
     if frame_type == RESPONSE:
         return Exchange("reply", key)
     return Exchange("request", key) if frame_type == REQUEST else Exchange("")
+
+
+def call(root: Node) -> CallFacts:
+    """Service, method, timeout and trace of a request; status and exception of a response."""
+    tape = root.tape
+    number = str(tape.number_of(root.index, ID))
+    if tape.number_of(root.index, TYPE) == RESPONSE:
+        status = int(tape.number_of(root.index, STATUS))
+        name = STATUSES.get(status) or str(status)
+        exception = _failure(root, status)
+        return CallFacts(status=name, exception=exception, failed=status != 0 or exception != "", id=number)
+    if kind(root) == "heartbeat":
+        return CallFacts(method="heartbeat", id=number)
+    service = _header(root, SERVICE_HEADER)
+    method = _header(root, METHOD_HEADER)
+    if not service or not method:
+        request = _first_object(root)
+        if request is not None:
+            service = service or text_of(_field(request, b"targetServiceUniqueName")) or ""
+            method = method or text_of(_field(request, b"methodName")) or ""
+    carried = Carried()
+    headers = tape.find(root.index, HEADERS)
+    if headers >= 0:
+        carried.add_pairs(tape, headers, root.buffer)
+    timeout = int(tape.number_of(root.index, TIMEOUT))
+    return CallFacts(
+        service,
+        method,
+        timeout_us=1000 * timeout if timeout > 0 else None,
+        trace=carried.trace,
+        id=number,
+        oneway=tape.number_of(root.index, TYPE) == ONEWAY,
+    )
+
+
+def _failure(root: Node, status: int) -> str:
+    """The class of a response's exception, or its error's text; empty if it has neither."""
+    response = _first_object(root)
+    if response is None:
+        return ""
+    if class_name(response) != RESPONSE_CLASS:
+        return exception_class(response)
+    failed = _field(response, b"isError")
+    if failed is not None and failed.kind == t.BOOL and failed.number:
+        return error_line(text_of(_field(response, b"errorMsg")) or "") or "error"
+    value = _field(response, b"appResponse")
+    return "" if value is None else exception_class(value)
 
 
 def _header(root: Node, name: bytes) -> str:

@@ -6,7 +6,7 @@ from librt.strings import BytesWriter
 from mypy_extensions import i64
 
 from wirelens.codecs import payload
-from wirelens.codecs.codec import Codec, Evidence, Exchange
+from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.dubbo import reading
 from wirelens.codecs.dubbo.decoding import decode_message
@@ -61,6 +61,10 @@ class Dubbo(Codec):
     def exchange(self, root: Node) -> Exchange:
         """See reading.exchange."""
         return reading.exchange(root)
+
+    def call(self, root: Node) -> CallFacts:
+        """See reading.call."""
+        return reading.call(root)
 
 
 CODECS: Final = (Dubbo("dubbo"),)

@@ -3,16 +3,23 @@
 from typing import Final
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.codec import Exchange
+from wirelens.codecs.call_words import Carried, error_line
+from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.dubbo.vocabulary import (
+    ATTACHMENTS,
+    BODY,
     DEFAULT_SERVICE_VERSION,
     EVENT,
     GENERIC_METHODS,
     ID,
+    METHOD,
     OK,
+    PATH,
+    RESULT,
     RESULTS,
     SERIALIZATION,
     SERIALIZATIONS,
+    STATUS,
     STATUSES,
     TWO_WAY,
     TYPE,
@@ -20,8 +27,8 @@ from wirelens.codecs.dubbo.vocabulary import (
 from wirelens.codecs.hessian.descriptors import descriptor_types, java_type, parameter_list
 from wirelens.codecs.hessian.reading import cut, type_word, value_words
 from wirelens.codecs.node import Node
+from wirelens.codecs.payload import PARTIAL, annotate_argument, exception_class, json_lines, result_words
 from wirelens.codecs.payload import annotate as annotate_value
-from wirelens.codecs.payload import annotate_argument, json_lines, result_words
 from wirelens.codecs.words import count
 
 ANNOTATED: Final = 64  # at most this many arguments are shown with their declared types
@@ -119,6 +126,76 @@ def exchange(root: Node) -> Exchange:
     return Exchange("request", key) if tape.number_of(root.index, TWO_WAY) else Exchange("")
 
 
+def call(root: Node) -> CallFacts:
+    """Interface and method, timeout and trace of a request; status and exception of a response."""
+    tape = root.tape
+    number = str(tape.number_of(root.index, ID))
+    event = tape.number_of(root.index, EVENT) != 0
+    body = tape.find(root.index, BODY)
+    if tape.number_of(root.index, TYPE) == 0:
+        status = int(tape.number_of(root.index, STATUS))
+        name = STATUSES.get(status) or str(status)
+        if status == OK and event:
+            return CallFacts(status=name, id=number)
+        exception = "" if body < 0 else _failure(Node(tape, body, root.buffer, root), status)
+        failed = status != OK or exception != ""
+        return CallFacts(status=name, exception=exception, failed=failed, id=number)
+    if event:
+        return CallFacts(method=kind(root), id=number)
+    if body < 0:
+        return CallFacts(id=number, oneway=tape.number_of(root.index, TWO_WAY) == 0)
+    partial = tape.find(body, PARTIAL)
+    content = Node(tape, body if partial < 0 else partial, root.buffer)
+    service = ""
+    method = ""
+    carried = Carried()
+    at = content.index + 1
+    end = tape.next(content.index)
+    while at < end:
+        member = tape.head(at) >> t.FIELD_SHIFT
+        if member == PATH:
+            service = Node(tape, at, root.buffer).text or ""
+        elif member == METHOD:
+            method = Node(tape, at, root.buffer).text or ""
+        elif member == ATTACHMENTS:
+            carried.add_map(tape, at, root.buffer)
+        at = tape.next(at)
+    if method in GENERIC_METHODS:
+        method = _generic_method(content) or method
+    if not service and not method:
+        json = content.member("json")
+        texts = [] if json is None else json_lines(json.raw) or []
+        if len(texts) > 3:
+            service, method = str(texts[1] or ""), str(texts[3] or "")
+            carried.add_json(texts[-1])
+    return CallFacts(
+        service,
+        method,
+        timeout_us=carried.timeout_us,
+        trace=carried.trace,
+        id=number,
+        oneway=tape.number_of(root.index, TWO_WAY) == 0,
+    )
+
+
+def _failure(body: Node, status: int) -> str:
+    """The class of the exception in a response's body, or its error's text; empty if it has neither."""
+    tape = body.tape
+    if status == OK:
+        if RESULTS.get(int(tape.number_of(body.index, RESULT))) != "exception":
+            return ""
+        if tape.find(body.index, RESULT) < 0:
+            return ""
+        value = body.member("value")
+        return "exception" if value is None else exception_class(value) or value.type_name or value.kind_name
+    failure = body.member("error")
+    if failure is not None and failure.kind != t.FAULT:
+        return exception_class(failure) or error_line(failure.text or failure.type_name or "")
+    json = body.member("json")
+    texts = [] if json is None else json_lines(json.raw) or []
+    return error_line(texts[0]) if texts and isinstance(texts[0], str) else ""
+
+
 def _status_words(status: Node) -> str:
     """A status in words: "ok", "server timeout", "status 21"."""
     name = STATUSES.get(status.number)
@@ -197,15 +274,22 @@ def _data_words(root: Node, body: Node) -> str:
 
 def _generic_call(body: Node) -> str:
     """The method that a generic invocation calls, with its parameter types; empty if it does not name one."""
+    method = _generic_method(body)
     arguments = body.member("arguments")
     values = [] if arguments is None else arguments.children
-    method = values[0].text or "" if values else ""
     if not method:
         return ""
     types: list[str] = []
     if len(values) > 1 and values[1].kind == t.LIST:
         types = [java_type(part.text or "?") for part in values[1].children]
     return method + parameter_list(types)
+
+
+def _generic_method(body: Node) -> str:
+    """The name of the method that a generic invocation calls; empty if it does not name one."""
+    arguments = body.member("arguments")
+    values = [] if arguments is None else arguments.children
+    return values[0].text or "" if values else ""
 
 
 def _declared_type(body: Node, position: int) -> str:

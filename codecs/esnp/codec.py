@@ -5,7 +5,7 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import i64
 
-from wirelens.codecs.codec import Codec, Evidence, Exchange
+from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.esnp import decoding, encoding, evidence, reading
 from wirelens.codecs.node import Json, Node
@@ -54,6 +54,10 @@ class Esnp(Codec):
     def exchange(self, root: Node) -> Exchange:
         """See Codec.exchange."""
         return reading.exchange(root)
+
+    def call(self, root: Node) -> CallFacts:
+        """See Codec.call."""
+        return reading.call(root)
 
 
 CODECS: Final = (

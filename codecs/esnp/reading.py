@@ -4,7 +4,8 @@ from typing import Final
 from zlib import crc32
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.codec import Exchange
+from wirelens.codecs.call_words import error_line
+from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.esnp import vocabulary as v
 from wirelens.codecs.node import Node
 from wirelens.codecs.numbers import date_text
@@ -162,6 +163,40 @@ def exchange(root: Node) -> Exchange:
     if message_id and plain:
         return Exchange("request", message_id, optional=True, part=part, session=tuple(session))
     return Exchange("")
+
+
+def call(root: Node) -> CallFacts:
+    """SERVICE and OP of a message; its status and error; the id of the request."""
+    message_id = ""
+    source_id = ""
+    status = ""
+    error = ""
+    failed = False
+    service = ""
+    method = ""
+    for entry in entries_of(root):
+        number = entry_type(entry)
+        if number == v.ADDRESS:
+            address = v.ADDRESSES.get(entry.number_of("address"), "")
+            if address == "SERVICE":
+                service = service or entry.shown_of("value")
+            elif address == "OP":
+                method = method or entry.shown_of("value")
+        elif number == v.ERROR:
+            failed = True
+            error = error or error_line(entry.shown_of("text"))
+        elif number == v.SOURCE_MESSAGE_ID:
+            source_id = source_id or entry.shown_of("value")
+        elif number == v.MESSAGE_ID:
+            message_id = message_id or entry.shown_of("value")
+        elif number == v.DATA and entry.shown_of("name") == STATUS:
+            value = entry.member("value")
+            if value is not None and t.INT8 <= value.kind <= t.INT32:
+                status = value.shown
+                failed = failed or value.value != GOOD
+    if not source_id:  # a request: what it has under these names is its own data
+        return CallFacts(service, method, id=message_id)
+    return CallFacts(status=status, exception=error, failed=failed, id=source_id)
 
 
 def url(root: Node, address_type: int = v.ADDRESS) -> str:

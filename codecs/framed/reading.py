@@ -3,7 +3,8 @@
 from typing import Final
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.codec import Exchange
+from wirelens.codecs.call_words import error_line
+from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.hessian import reading
 from wirelens.codecs.hessian.members import Members
 from wirelens.codecs.node import Node
@@ -48,6 +49,19 @@ def exchange(root: Node) -> Exchange:
         return reading.exchange(root)
     number = envelope.text("requestId") or str(envelope.whole("requestId"))
     return Exchange(_role(envelope), number)
+
+
+def call(root: Node) -> CallFacts:
+    """Class and method of a request of XXL-RPC and the like, the error of a reply; or Hessian's call."""
+    envelope = _envelope(root)
+    if envelope is None:
+        return reading.call(root)
+    number = envelope.text("requestId") or str(envelope.whole("requestId"))
+    if _role(envelope) == "request":
+        service = envelope.text("className") or envelope.text("interfaceName") or ""
+        return CallFacts(service, envelope.text("methodName") or "", id=number)
+    failure = envelope.text("errorMsg") or envelope.text("error") or ""
+    return CallFacts(exception=error_line(failure), failed=failure != "", id=number)
 
 
 def _envelope(root: Node) -> Members | None:

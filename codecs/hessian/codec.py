@@ -5,7 +5,7 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import i64
 
-from wirelens.codecs.codec import Codec, Evidence, Exchange
+from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import decoding, encoding, evidence, java, reading, throwable
 from wirelens.codecs.hessian import vocabulary as d
@@ -70,6 +70,10 @@ class Hessian(Codec):
     def exchange(self, root: Node) -> Exchange:
         """See Codec.exchange."""
         return reading.exchange(root)
+
+    def call(self, root: Node) -> CallFacts:
+        """See Codec.call."""
+        return reading.call(root)
 
     def annotate(self, node: Node) -> str:
         """The meaning of a value of a well-known Java class."""

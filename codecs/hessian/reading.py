@@ -6,7 +6,8 @@ The meaning of Java values is in java.py, stack traces are in throwable.py.
 from typing import Final
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.codec import Exchange
+from wirelens.codecs.call_words import error_line
+from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.node import Node
 from wirelens.codecs.words import count
 
@@ -39,6 +40,37 @@ def exchange(root: Node) -> Exchange:
     if name == "call":
         return Exchange("request")
     return Exchange("reply" if name in ("reply", "fault") else "")
+
+
+def call(root: Node) -> CallFacts:
+    """The method of a call; the fault of a reply."""
+    body = body_of(root)
+    if body is not None and body.field.name == "call":
+        method = body.member("method")
+        return CallFacts(method="" if method is None else method.shown)
+    fault = fault_of(root)
+    return CallFacts() if fault is None else CallFacts(exception=fault_words(fault), failed=True)
+
+
+def fault_of(root: Node) -> Node | None:
+    """The fault that a message is or has; None if there is none."""
+    body = body_of(root)
+    if body is None or body.field.name == "fault":
+        return body
+    return body.member("fault") if body.field.name == "reply" else None
+
+
+def fault_words(fault: Node) -> str:
+    """The class of the exception in a fault; else its message, else its code."""
+    texts: dict[str, str] = {}
+    members = fault.children
+    for key, value in zip(members[::2], members[1::2], strict=False):
+        name = key.text or ""
+        if name == "detail" and value.kind in (t.OBJECT, t.MAP) and value.type_name:
+            return value.type_name
+        if value.kind == t.STRING16:
+            texts.setdefault(name, value.shown)
+    return error_line(texts.get("message") or texts.get("code") or "") or "fault"
 
 
 def message_line(root: Node) -> str:

@@ -6,7 +6,7 @@ from librt.strings import BytesWriter
 from mypy_extensions import i64
 
 from wirelens.codecs import payload
-from wirelens.codecs.codec import Codec, Evidence, Exchange
+from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.http import reading
 from wirelens.codecs.http.decoding import decode_message
@@ -75,6 +75,10 @@ class Http(Codec):
     def exchange(self, root: Node) -> Exchange:
         """See reading.exchange."""
         return reading.exchange(root)
+
+    def call(self, root: Node) -> CallFacts:
+        """See reading.call."""
+        return reading.call(root)
 
 
 CODECS: Final = (Http("http"),)

@@ -1,8 +1,9 @@
 """What a person wants to know of an HTTP message: its kind, its line, what it answers."""
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.codec import Exchange
-from wirelens.codecs.hessian.reading import message_line
+from wirelens.codecs.call_words import Carried
+from wirelens.codecs.codec import CallFacts, Exchange
+from wirelens.codecs.hessian.reading import fault_of, fault_words, message_line
 from wirelens.codecs.http.lines import Head
 from wirelens.codecs.node import Node
 from wirelens.codecs.words import count
@@ -46,6 +47,38 @@ def exchange(root: Node) -> Exchange:
     if status == 0:
         return Exchange("request", method="CONNECT" if _connects(line) else "")
     return Exchange("" if status < 200 and status != 101 else "reply")
+
+
+def call(root: Node) -> CallFacts:
+    """Host, path and trace of a request; status and fault of a response."""
+    line = root.member("start_line")
+    if line is None:
+        return CallFacts()
+    words = line.shown.split(" ")
+    if words[0].startswith("HTTP/"):
+        status = " ".join(words[1:]).strip()
+        body = root.member("body")
+        fault = None if body is None or body.member("data") is not None else fault_of(body)
+        exception = "" if fault is None else fault_words(fault)
+        failed = fault is not None or status[:1] in ("4", "5")
+        return CallFacts(status=status, exception=exception, failed=failed)
+    target = " ".join([word for word in words[1:-1] if word])
+    host = ""
+    carried = Carried()
+    headers = root.member("headers")
+    for pair in [] if headers is None else headers.children:
+        name, value = pair.children[:2]
+        if value.kind == t.TEXT:
+            if name.content.lower() == b"host":
+                host = host or value.shown
+            else:
+                carried.add(name.content, value)
+    scheme, separator, rest = target.partition("://")
+    if separator and scheme.isalpha():
+        authority, slash, path = rest.partition("/")
+        host = host or authority
+        target = slash + path or "/"
+    return CallFacts(host, target.partition("?")[0], trace=carried.trace)
 
 
 def leaves(root: Node, tunnel: bool) -> bool:

@@ -5,7 +5,7 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import i64
 
-from wirelens.codecs.codec import Codec, Evidence, Exchange
+from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.magline import decoding, encoding, evidence, reading
 from wirelens.codecs.node import Json, Node
@@ -47,6 +47,10 @@ class SpecifiedMagline(Codec):
         """See Codec.exchange."""
         return reading.specified_exchange(root)
 
+    def call(self, root: Node) -> CallFacts:
+        """See Codec.call."""
+        return reading.specified_call(root)
+
 
 class DeployedMagline(Codec):
     """Frames with the deployed 12-byte head."""
@@ -82,6 +86,10 @@ class DeployedMagline(Codec):
     def exchange(self, root: Node) -> Exchange:
         """See Codec.exchange."""
         return reading.deployed_exchange(root)
+
+    def call(self, root: Node) -> CallFacts:
+        """See Codec.call."""
+        return reading.deployed_call(root)
 
 
 CODECS: Final = (

@@ -3,7 +3,7 @@
 from typing import Final
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.codec import Exchange
+from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.magline import vocabulary as v
 from wirelens.codecs.node import Node
 from wirelens.codecs.words import count
@@ -108,6 +108,25 @@ def specified_exchange(root: Node) -> Exchange:
     return Exchange("")
 
 
+def specified_call(root: Node) -> CallFacts:
+    """The business command of a REQ, of other requests the frame's command; the number of an ERR."""
+    cmd = root.number_of("cmd")
+    body = root.member("body")
+    number = str(root.number_of("seq"))
+    if body is None:
+        return CallFacts(id=number)
+    if cmd == v.REQ:
+        return CallFacts(method=str(body.number_of("business_cmd")), id=number)
+    if cmd == v.PIN or cmd == v.PON:
+        return CallFacts(method=kind(root) if cmd == v.PIN else "", id=str(body.number_of("ping")))
+    if cmd == v.SYN:
+        return CallFacts(method=kind(root), id=number)
+    if cmd == v.ERR:
+        error = body.member("error")
+        return CallFacts(status="" if error is None else error.shown, failed=True, id=number)
+    return CallFacts(id=number)
+
+
 def deployed_summary(root: Node) -> str:
     """The command, its sequence number, and its part in the course of the connection."""
     body = root.member("body")
@@ -155,6 +174,20 @@ def deployed_exchange(root: Node) -> Exchange:
         if status in (1, 2):
             return Exchange("reply", "connection" if status == 1 else "session")
     return Exchange(role, key)
+
+
+def deployed_call(root: Node) -> CallFacts:
+    """The command of a request; the errno of a reply."""
+    exchange = deployed_exchange(root)
+    kind_of_key, _, agent = exchange.key.partition(" ")
+    number = agent if kind_of_key == "agent" and agent else str(root.number_of("seq"))
+    if exchange.role == "request":
+        return CallFacts(method=kind(root), id=number)
+    body = root.member("body")
+    errno = None if body is None else body.member("errno")
+    if errno is None or errno.kind == t.FAULT:
+        return CallFacts(id=number, failed=root.number_of("cmd") == v.ERROR_MSG)
+    return CallFacts(status=errno.shown, failed=errno.number != 0, id=number)
 
 
 def _agent(body: Node) -> Node | None:

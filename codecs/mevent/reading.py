@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from wirelens.codecs.codec import Exchange
+from wirelens.codecs.call_words import error_line
+from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.mevent import hdf
 from wirelens.codecs.mevent import vocabulary as v
 from wirelens.codecs.node import Node
@@ -90,6 +91,48 @@ def exchange(root: Node) -> Exchange:
     code = reply.number_of("code")
     typed = code == v.TYPED_OK or v.TYPED_ERROR <= code < v.REP_OK or v.TYPED_APP <= code < v.FIRST_ERROR
     return Exchange("reply", "" if message_id == 1 else str(message_id), answers_all=typed)
+
+
+def call(root: Node) -> CallFacts:
+    """Plugin and command of a request; code and error of a reply."""
+    request = root.member("request")
+    if request is not None:
+        command = request.number_of("command")
+        name = v.COMMANDS.get(command) or str(command)
+        oneway = not request.number_of("flags") & v.FLAG_SYNC
+        return CallFacts(request.shown_of("plugin"), name, id=str(request.number_of("id")), oneway=oneway)
+    reply = root.member("reply")
+    if reply is None:
+        return CallFacts()
+    code = reply.number_of("code")
+    variables = reply.member("variables")
+    message = "" if variables is None else _error_message(variables)
+    failed = message != "" or reply.number_of("error_code") != 0 or _is_error(code)
+    return CallFacts(
+        status=code_name(code) or str(v.signed_code(code)),
+        exception=error_line(message),
+        failed=failed,
+        id=str(reply.number_of("id")),
+    )
+
+
+def _is_error(code: int) -> bool:
+    """Whether a reply code is an error in each era that has it; the application's own codes are not."""
+    return (0 < code < v.REP_OK and code != v.TYPED_OK) or code >> 31 != 0
+
+
+def _error_message(variables: Node) -> str:
+    """The error's message among a reply's variables; empty if there is none."""
+    for variable in variables.children:
+        tree = variable.member("hdf")
+        if tree is None:
+            if variable.shown_of("name") == "errmsg":
+                return variable.shown_of("value")
+            continue
+        text = hdf.lookup(tree, "Output.errmsg")
+        if text is not None:
+            return text.shown
+    return ""
 
 
 def _numbered(code: int, first: int) -> str:

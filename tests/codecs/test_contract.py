@@ -58,6 +58,24 @@ def test_whole_and_byte_by_byte_and_through_json(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_facts_of_calls(protocol: str) -> None:
+    """Requests have a method or an id, and never fail; replies have the id of what they answer."""
+    for data in vectors(protocol):
+        for record in codecs.decode(data, protocol):
+            assert record.codec is not None
+            assert record.root is not None
+            exchange = record.codec.exchange(record.root)
+            facts = record.codec.call(record.root)
+            if exchange.role == "request":
+                assert facts.method or facts.id
+                assert (facts.status, facts.exception, facts.failed) == ("", "", False)
+            if exchange.role == "reply":
+                assert facts.timeout_us is None
+                assert facts.failed or not facts.exception
+            assert facts.timeout_us is None or facts.timeout_us > 0
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_followed_by_other_bytes(protocol: str) -> None:
     for data in vectors(protocol):
         for following in (*OTHERS, data):
@@ -77,6 +95,8 @@ def test_damaged(protocol: str) -> None:
                 data[:at] + chance.randbytes(3) + data[at:],
             ):
                 for record in checks.decoded(damaged, protocol) if damaged else []:
+                    if record.root is not None and record.codec is not None:
+                        assert record.codec.call(record.root).service is not None
                     if record.error is not None:
                         assert record.offset <= record.error.offset <= len(damaged)
                         assert record.error.code in registry.codes()

@@ -1,0 +1,115 @@
+"""What requests carry beside their arguments, under names that several protocols share: timeout, trace.
+
+Sources: W3C Trace Context (traceparent), SkyWalking's cross-process header (sw8), Zipkin's B3, SOFATracer;
+Dubbo's attachment `timeout`.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64
+
+from wirelens.codecs import tape as t
+from wirelens.codecs.node import Json, Node
+from wirelens.codecs.tape import Buffer, Tape
+
+ERROR_SHOWN: Final = 500  # characters of an error's text
+LONGEST_NAME: Final = 64  # bytes of a name that is looked at
+MAX_TIMEOUT: Final = 1 << 40  # milliseconds; a larger number is no timeout
+TIMEOUT: Final = b"timeout"
+# Names of trace ids in lower case, the one that counts first where there are several.
+TRACES: Final[dict[bytes, int]] = {
+    b"traceparent": 1,
+    b"sw8": 2,
+    b"b3": 3,
+    b"x-b3-traceid": 4,
+    b"rpc_trace_context.sofatraceid": 5,
+    b"sofatraceid": 6,
+}
+_TEXTS: Final = (t.STRING, t.STRING16, t.TEXT)
+_WHOLE: Final = (t.INT, t.LONG)
+
+
+class Carried:
+    """The timeout and the trace among the attachments or headers of a request."""
+
+    def __init__(self) -> None:
+        self.trace = ""
+        self.timeout_us: int | None = None
+        self._rank: i64 = 0  # of the name that `trace` had
+
+    def add(self, name: bytes, value: Node) -> None:
+        """Take in a value under its name."""
+        lower = name.lower()
+        if lower == TIMEOUT:
+            if value.kind in _WHOLE:
+                self._set_timeout(value.number)
+            else:
+                self._add_timeout(value.text)
+            return
+        rank: i64 = TRACES.get(lower, 0)
+        if rank and (self._rank == 0 or rank < self._rank):
+            text = value.text
+            if text:
+                self.trace = text
+                self._rank = rank
+
+    def add_map(self, tape: Tape, index: i64, buffer: Buffer) -> None:
+        """Take in the entries of a Hessian map."""
+        if tape.kind(index) != t.MAP:
+            return
+        end = tape.next(index)
+        at = index + 1
+        key: i64 = -1
+        while at < end:
+            if tape.head(at) & t.HIDDEN == 0:
+                if key < 0:
+                    key = at
+                else:
+                    self._add_at(tape, key, at, buffer)
+                    key = -1
+            at = tape.next(at)
+
+    def add_pairs(self, tape: Tape, index: i64, buffer: Buffer) -> None:
+        """Take in the pairs of texts in an array."""
+        end = tape.next(index)
+        pair = index + 1
+        while pair < end:
+            value = tape.next(pair + 1)
+            if value < tape.next(pair):
+                self._add_at(tape, pair + 1, value, buffer)
+            pair = tape.next(pair)
+
+    def add_json(self, attachments: Json) -> None:
+        """Take in the members of a JSON object."""
+        if not isinstance(attachments, dict):
+            return
+        for name, value in attachments.items():
+            lower = name.lower().encode("utf-8", "replace")
+            if lower == TIMEOUT:
+                self._add_timeout(str(value))
+            rank: i64 = TRACES.get(lower, 0)
+            if rank and (self._rank == 0 or rank < self._rank) and isinstance(value, str) and value:
+                self.trace = value
+                self._rank = rank
+
+    def _add_at(self, tape: Tape, key: i64, value: i64, buffer: Buffer) -> None:
+        start = tape.number(key)
+        end = tape.end(key)
+        if tape.kind(key) in _TEXTS and start >= 0 and end - start <= LONGEST_NAME:
+            name = buffer.data[start:end]
+            if name.lower() in TRACES or name == TIMEOUT:
+                self.add(name, Node(tape, value, buffer))
+
+    def _add_timeout(self, text: str | None) -> None:
+        if text and text.isascii() and text.isdecimal() and len(text) <= 13:
+            self._set_timeout(int(text))
+
+    def _set_timeout(self, milliseconds: int) -> None:
+        if 0 < milliseconds < MAX_TIMEOUT:
+            self.timeout_us = 1000 * milliseconds
+
+
+def error_line(text: str) -> str:
+    """The first line of an error's text that has something, at most `ERROR_SHOWN` characters of it."""
+    line = text[: 4 * ERROR_SHOWN].lstrip().split("\n", 1)[0].rstrip()
+    return line if len(line) <= ERROR_SHOWN else line[: ERROR_SHOWN - 1] + "…"
