@@ -8,6 +8,7 @@
     python3 dev.py test [--form FORM] ...  the tests, in the forms pure and compiled; the rest goes to pytest
     python3 dev.py test --explore ...      the properties only, with new examples, ten times as many
     python3 dev.py test --coverage ...     the uncompiled form, and the share of lines and branches that ran
+    python3 dev.py fuzz [--minutes N] [NAME...]   atheris: each harness of tests/fuzz, or those named
     python3 dev.py pythons                 the quick tests, uncompiled, with each other promised Python
     python3 dev.py stage                   the package as it is imported, in build/stage: for editors
     python3 dev.py lint                    ruff, its format too
@@ -55,6 +56,7 @@ PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "wirelens.json"
 PURE = ROOT / "build" / "stage"
 COMPILED = ROOT / "build" / "compiled"  # what earlier builds compiled
+FUZZ = Path("tests", "fuzz")
 DEMO = ["decode", "examples/dubbo-order.xxd"]
 JAVA = 17  # the oldest that Spark 4 runs on
 ASK_VERSION = "import sys, venv; print(*sys.version_info[:2], sep='.')"
@@ -70,6 +72,8 @@ def main(arguments: list[str]) -> int:
         return wirelens(rest)
     if verb == "test":
         return test(rest)
+    if verb == "fuzz":
+        return fuzz(rest)
     plain = {
         "demo": demo,
         "compile": compiled,
@@ -184,6 +188,35 @@ def test(arguments: list[str]) -> int:
         command: Command = [PYTHON, "-P", "-m", "pytest", *options, *rest]
         status = run(command, env={"PYTHONPATH": path, "WIRELENS_FORM": form}) or status
     return status
+
+
+def fuzz(arguments: list[str]) -> int:
+    """Each harness for some minutes, from where it stopped; what it finds stays beside its corpus."""
+    minutes, names = take_option(arguments, "--minutes")
+    harnesses = sorted(path.stem.removeprefix("fuzz_") for path in (ROOT / FUZZ).glob("fuzz_*.py"))
+    unknown = [name for name in names if name not in harnesses]
+    if unknown or not re.fullmatch(r"[1-9]\d{0,5}", minutes or "30"):
+        say(f"names are {', '.join(harnesses)}; minutes are a number of at least 1")
+        return 2
+    ensure("test", form=None)
+    if not succeeds([str(PYTHON), "-c", "import atheris"]):
+        say("atheris has no wheel for this Python or system; it has for CPython 3.11 to 3.13 on Linux")
+        return 1
+    stage(PURE)
+    paths = [str(PURE), *(str(ROOT / folder) for folder in ("tests", "tests/captures"))]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wirelens" / "fuzz"
+    failed = []
+    for name in names or harnesses:
+        found = cache / "findings" / name
+        found.mkdir(parents=True, exist_ok=True)
+        say(f"fuzzing {name} for {minutes or 30} minutes, corpus in {cache / name}")
+        options = [f"-max_total_time={60 * int(minutes or 30)}", f"-artifact_prefix={found}/"]
+        command: Command = [PYTHON, FUZZ / "fuzz.py", name, cache / name, *options]
+        if run(command, env={"PYTHONPATH": os.pathsep.join(paths)}):
+            failed.append(name)
+    if failed:
+        say(f"found something: {', '.join(failed)}; inputs are in {cache / 'findings'}")
+    return 1 if failed else 0
 
 
 def pythons() -> int:

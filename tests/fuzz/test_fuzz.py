@@ -1,0 +1,60 @@
+"""The harnesses: their seeds are no findings, wrong records are one, some seconds of fuzzing find nothing."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import fuzzing
+import pytest
+
+from wirelens import codecs
+from wirelens.codecs.record import Record
+
+FOLDER = Path(__file__).resolve().parent
+NAMES = sorted(path.stem.removeprefix("fuzz_") for path in FOLDER.glob("fuzz_*.py"))
+SECONDS = 15
+PURE = os.environ.get("WIRELENS_FORM", "pure") == "pure"  # only interpreted code is instrumented
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_seeds_are_no_findings(name: str) -> None:
+    harness = import_module(f"fuzz_{name}")
+    seeds = list(harness.seeds())
+    assert len(seeds) > 20
+    for seed in seeds:
+        harness.try_one(seed)
+
+
+def test_what_is_wrong_with_records_is_a_finding() -> None:
+    data = bytes.fromhex("48020052910048020052")
+    records = codecs.decode(data, "hessian2")
+    fuzzing.check_records(records, data)
+    with pytest.raises(AssertionError, match="do not cover"):
+        fuzzing.check_records(records[:-1], data)
+    with pytest.raises(AssertionError, match="a gap"):
+        fuzzing.check_records(records[1:], data)
+    first = records[0]
+    other = [Record(first.codec, first.offset, first.length, records[-1].tape), *records[1:]]
+    with pytest.raises((AssertionError, codecs.EncodeError)):
+        fuzzing.check_records(other, data)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PURE, reason="the uncompiled form is fuzzed")
+@pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris has no wheel here")
+@pytest.mark.parametrize("name", NAMES)
+def test_some_seconds_of_fuzzing(name: str, tmp_path: Path) -> None:
+    import wirelens
+
+    package = Path(wirelens.__file__).parent.parent
+    paths = [str(package), str(FOLDER.parent), str(FOLDER.parent / "captures")]
+    options = ["-seed=1", f"-max_total_time={SECONDS}", f"-artifact_prefix={tmp_path}/found-"]
+    command = [sys.executable, str(FOLDER / "fuzz.py"), name, str(tmp_path / "corpus"), *options]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(command, env=env, check=False, capture_output=True, text=True, errors="replace")
+    found = [(path.name, path.read_bytes().hex()) for path in tmp_path.glob("found-*")]
+    assert (done.returncode, found) == (0, []), done.stderr[-3000:]
+    assert "stat::number_of_executed_units" in done.stderr
