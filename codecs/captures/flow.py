@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from mypy_extensions import i64, mypyc_attr
 
+from wirelens.codecs.captures.transmission import History
 from wirelens.codecs.codes import Note
 from wirelens.codecs.words import count
 
@@ -20,7 +21,8 @@ class Direction:
     last packet in microseconds, -1 without one. `data`: the bytes present, in order; `gaps`: (stream offset,
     bytes) of those missing. `sequence`: TCP sequence number of the first byte (so far, while the start is not
     known), -1 while unknown. `unanswered`: requests that this side sent and that have no reply so far;
-    `orphaned`: replies that it sent to no known request (`Conversations` counts both).
+    `orphaned`: replies that it sent to no known request (`Conversations` counts both). `history`: how its
+    bytes were transmitted, if the assembler was asked for it (`Assembler.observe`).
     """
 
     __slots__ = (
@@ -29,6 +31,7 @@ class Direction:
         "first_us",
         "gap_bytes",
         "gap_count",
+        "history",
         "last_us",
         "length",
         "orphaned",
@@ -49,6 +52,7 @@ class Direction:
         self.sequence: int = -1
         self.unanswered: int = 0
         self.orphaned: int = 0
+        self.history: History | None = None
         self._gaps: list[tuple[int, int]] | None = None
         self._parts: list[bytes] | None = None
 

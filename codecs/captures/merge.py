@@ -223,8 +223,11 @@ class MergedReader:
         if dissector is None:
             dissector = self._dissectors[point] = Dissector()
         segments: list[Segment] = []
+        observes = self.assembler.observes
         for packet in packets:
             dissector.add(packet, segments)
+            if observes and segments and segments[-1].packet == packet.number:
+                dissector.mark(segments[-1], packet)
         self._extend(segments, point, pieces)
 
     def _extend(self, segments: list[Segment], point: bytes, pieces: list[Piece]) -> None:
@@ -264,7 +267,7 @@ class MergedReader:
 
 def at_point(segment: Segment, point: bytes) -> Segment:
     """The segment with a key that is only of streams that were captured at this point."""
-    return Segment(
+    moved = Segment(
         segment.key + point,
         segment.forward,
         segment.sequence,
@@ -277,3 +280,5 @@ def at_point(segment: Segment, point: bytes) -> Segment:
         segment.file_offset,
         segment.fragments,
     )
+    moved.mark = segment.mark
+    return moved

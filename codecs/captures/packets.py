@@ -82,7 +82,8 @@ class Segment:
     sent it. `sequence`, `acknowledgement` and `flags` (with DUPLICATE) are TCP's (0 for UDP). `payload` has
     its bytes that were captured; `missing` counts those that the capture cut off. `time_us`, `packet` and
     `file_offset` are of the packet that completed it; `fragments` has the numbers of all packets if there
-    were several.
+    were several. `mark`: the interface's index and, in the lowest 16 bits, the IP identification, where
+    `Dissector.mark` was asked for them.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Segment:
         self.packet: Final = packet
         self.file_offset: Final = file_offset
         self.fragments: Final = fragments
+        self.mark: i64 = 0
 
     def row(self) -> Row:
         """The segment as a tuple; `Segment(*row)` makes it again."""
@@ -140,6 +142,8 @@ class Dissector:
         self.damaged: list[tuple[int, int, str]] = []
         self.late: list[Segment] = []
         self._fragments: Final = Fragments()
+        self._addresses: i64 = 0  # of the last segment: where the two IP addresses are in its packet
+        self._width: i64 = 0  # bytes of each
         self._out: Final = BytesWriter()  # for keys
 
     def add(self, packet: Packet, segments: list[Segment]) -> None:
@@ -153,6 +157,12 @@ class Dissector:
             segments.extend(self.take_late())
         if segment is not None:
             segments.append(segment)
+
+    def mark(self, segment: Segment, packet: Packet) -> None:
+        """Set the `mark` of the segment that was dissected last, from its packet."""
+        named = self._width == 4 and not segment.fragments
+        identification: i64 = u16_be(packet.data, self._addresses - 8) if named else 0
+        segment.mark = packet.interface << 16 | identification
 
     def take_late(self) -> list[Segment]:
         """The segments in `late`, which is empty after this."""
@@ -346,6 +356,8 @@ class Dissector:
         fragments: tuple[int, ...],
     ) -> Segment:
         """The segment with its ports, and thus its header of `header` bytes, at `ports`."""
+        self._addresses = addresses
+        self._width = width
         start = ports + header
         stop: i64 = min(len(data), whole)
         if stop < start:

@@ -51,11 +51,14 @@ class Reader:
                 packet.number |= self._file_bits
         dissector = self.dissector
         assembler = self.assembler
+        observes = assembler.observes
         for packet in packets:
             segment = dissector.dissect(packet)
             if dissector.late:
                 assembler.extend(dissector.take_late(), pieces)
             if segment is not None:
+                if observes:
+                    dissector.mark(segment, packet)
                 assembler.add(segment, pieces)
 
     @property

@@ -16,6 +16,7 @@ from wirelens.codecs.captures.ordering import Ordering, must_wait
 from wirelens.codecs.captures.packets import ACK, DUPLICATE, FIN, PSH, RST, SYN, TCP, Segment
 from wirelens.codecs.captures.sequencing import JOIN_SEGMENTS, Sequencer
 from wirelens.codecs.captures.sides import NO_DOUBT, Side
+from wirelens.codecs.captures.transmission import History, Sighting
 
 FLOWS: Final = 1 << 15  # flows that may be open; then the quarter that was silent longest is ended
 CLOSED_FLOWS: Final = 1 << 13  # finished flows that are kept, to recognise late retransmissions
@@ -61,6 +62,8 @@ class Assembler(Sequencer):
         self.payload: int = 0
         self.reset_text: int = 0
         self.flows: int = 0
+        self.observes: bool = False
+        self._logs: bool = False
         self._table: dict[bytes, _Conversation] = {}
         self._closed: dict[bytes, bool] = {}
         self._clock: i64 = 0
@@ -70,6 +73,11 @@ class Assembler(Sequencer):
     def open_flows(self) -> int:
         """The number of flows that have not ended."""
         return len(self._table) - len(self._closed)
+
+    def observe(self, log: bool = False) -> None:
+        """Keep the `history` of each TCP direction from now on; with `log` also its last segments."""
+        self.observes = True
+        self._logs = log
 
     def extend(self, segments: list[Segment], pieces: list[Piece]) -> int:
         """As `add` for each; the payload bytes of the segments."""
@@ -321,6 +329,8 @@ class Assembler(Sequencer):
         if flags & RST:
             self._reset(conversation, side, other, segment, pieces)
             return
+        if self.observes:
+            self._observe(flow, direction, sequence, segment)
         if flags & ACK:
             other.acked = segment.acknowledgement
             side.confirmed = int(segment.acknowledgement)
@@ -383,6 +393,37 @@ class Assembler(Sequencer):
             self._overdue(side, other.begun, other.ended, time_us, pieces)
         if side.ended and other.ended and not conversation.closed:
             self._shut(conversation, pieces)
+
+    def _observe(self, flow: Flow, direction: i64, sequence: i64, segment: Segment) -> None:
+        """Add a segment to the histories of its flow; `sequence` is that of its first byte."""
+        sender = flow.sent_by(direction)
+        history = sender.history
+        if history is None:
+            history = sender.history = History(self._logs)
+        length: i64 = len(segment.payload) + segment.missing
+        acknowledgement: i64 = segment.acknowledgement if segment.flags & ACK else -1
+        remark = ""
+        if length:
+            remark = history.add(
+                sequence, length, segment.time_us, self._clock, segment.packet, acknowledgement, segment.mark
+            )
+        if acknowledgement >= 0:
+            receiver = flow.sent_by(1 - direction)
+            if receiver.history is None:
+                receiver.history = History(self._logs)
+            receiver.history.acknowledge(acknowledgement)
+        if history.logs:
+            sighting = Sighting(
+                int(segment.time_us),
+                int(self._clock),
+                int(segment.packet),
+                int(segment.flags),
+                int(sequence),
+                int(length),
+                int(acknowledgement),
+                remark,
+            )
+            history.note(sighting)
 
     def _turn(self, conversation: _Conversation) -> None:
         flow = conversation.flow
