@@ -33,6 +33,7 @@ MYPYC = "mypy[mypyc]>=2.4,<2.5"
 INTERPRETED = (
     "codecs/face",  # carries the documentation, which compiling drops
     "codecs/captures/pasting",  # one text at a time, most of it regular expressions
+    "codecs/clocks.py",  # once for each message, and only where two ends are joined
 )
 
 # What is compiled besides codecs/.
