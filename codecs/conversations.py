@@ -13,6 +13,7 @@ from mypy_extensions import i64, mypyc_attr
 from wirelens.codecs import registry
 from wirelens.codecs.captures.flow import Flow, Piece
 from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
+from wirelens.codecs.codec import Exchange
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.detection import MARGIN, Detection, detect
@@ -43,7 +44,8 @@ class Message:
     since 1970. `pair_number` is that of a request and its replies, 0 without a counterpart; `latency_us` is
     the time from the request to this reply, None for everything else and where the capture does not show it.
     `arrivals`: those that have bytes of the record, in order, if `Conversations` was asked for them; the
-    first may begin before the record and the last end after it.
+    first may begin before the record and the last end after it. `exchange`: its part in the conversation,
+    None for what is not a message.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Message:
         pair_number: int,
         latency_us: int | None,
         arrivals: tuple[Arrival, ...] = _NO_ARRIVALS,
+        exchange: Exchange | None = None,
     ) -> None:
         self.flow: Final = flow
         self.direction: Final = direction
@@ -65,6 +68,7 @@ class Message:
         self.pair_number: Final = pair_number
         self.latency_us: Final = latency_us
         self.arrivals: Final = arrivals
+        self.exchange: Final = exchange
 
     @property
     def pair(self) -> str:
@@ -503,6 +507,7 @@ class Conversations:
                 record.extra_notes = [*(record.extra_notes or ()), *attached]
         pair: i64 = 0
         latency: int | None = None
+        exchange: Exchange | None = None
         root = record.root
         if record.codec is None:
             self._count_foreign(side, record)
@@ -535,7 +540,17 @@ class Conversations:
                 shown = tuple([number & NUMBER_MASK for number in packets if number >> FILE_SHIFT == file])
             record.origin = Origin(place, time_us, shown, pair, latency_us)
         messages.append(
-            Message(side.flow, side.direction, record, int(time_us), packets, int(pair), latency, sources)
+            Message(
+                side.flow,
+                side.direction,
+                record,
+                int(time_us),
+                packets,
+                int(pair),
+                latency,
+                sources,
+                exchange,
+            )
         )
 
     def _count_foreign(self, side: Side, record: Record) -> None:

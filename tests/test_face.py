@@ -13,8 +13,8 @@ from wirelens import codecs
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 DATA = bytes(codecs.captures.pasted((EXAMPLES / "dubbo-order.xxd").read_bytes()).data)
 
-FUNCTIONS = ("conversations", "decode", "detect", "encode", "dumps", "loads")
-CLASSES = ("Candidate", "Decoder", "Detection", "Node", "Note", "Record")
+FUNCTIONS = ("calls", "conversations", "decode", "detect", "encode", "dumps", "loads")
+CLASSES = ("Call", "Candidate", "Decoder", "Detection", "Node", "Note", "Record")
 ERRORS = ("DecodeError", "EncodeError", "JsonTextError", "PastedError", "UnknownProtocolError")
 
 
@@ -52,12 +52,12 @@ def test_signatures_have_types_of_the_language(name: str) -> None:
     assert all(text and "_empty" not in text and "i64" not in text for text in texts)
 
 
-@pytest.mark.parametrize("name", ["Record", "Node"])
+@pytest.mark.parametrize("name", ["Record", "Node", "Call"])
 def test_the_reference_names_only_members_that_there_are(name: str) -> None:
     from wirelens.reference import CLASSES as TEXTS
 
     record = wirelens.decode(DATA)[0]
-    example = record if name == "Record" else record.root
+    example = {"Record": record, "Node": record.root, "Call": wirelens.Call()}[name]
     for line in TEXTS[name].splitlines()[1:]:
         word = line.split("(")[0].split()
         member = word[0].removeprefix(name + ".") if word else ""

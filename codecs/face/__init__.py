@@ -10,8 +10,8 @@
     wirelens.encode(wirelens.decode(data)) == data       # nothing is lost
 
 A stream that arrives in chunks goes through a `Decoder`. `dumps` and `loads` are the notation's JSON text, of
-any nesting. `conversations` gives the messages of a capture, paired; `captures` reads capture files and
-pasted text. Every error is a `WirelensError`.
+any nesting. `conversations` gives the messages of a capture, paired, `calls` its calls; `captures` reads
+capture files and pasted text. Every error is a `WirelensError`.
 
 This package is interpreted and loads its parts on first use; `wirelens.codecs` holds the same functions
 without the conversions of arguments.
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from mmap import mmap
 
     from wirelens.codecs import captures
+    from wirelens.codecs.call import Call
+    from wirelens.codecs.calls import Calls
     from wirelens.codecs.captures import Reader
     from wirelens.codecs.captures.pasting import PastedError
     from wirelens.codecs.codes import Note
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Call",
     "Candidate",
     "DecodeError",
     "Decoder",
@@ -56,6 +59,7 @@ __all__ = [
     "UnknownProtocolError",
     "WirelensError",
     "__version__",
+    "calls",
     "captures",
     "conversations",
     "decode",
@@ -66,6 +70,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Call": "codecs.call",
     "Candidate": "codecs.detection",
     "DecodeError": "codecs.cursor",
     "Detection": "codecs.detection",
@@ -164,6 +169,32 @@ def conversations(chunks: Iterable[Bytes], protocol: str | None = None) -> Itera
     return _messages(Reader(), Conversations(protocol), chunks)
 
 
+def calls(chunks: Iterable[Bytes], protocol: str | None = None) -> Iterator[Call]:
+    """The calls of a capture: each request with what came of it.
+
+    Args:
+        chunks: the bytes of a capture file, as for `conversations`.
+        protocol: the id of a protocol. None detects it for each direction of each flow.
+
+    Returns:
+        The calls, each as soon as it is finished: answered, or its connection or the capture has ended. Its
+        member `call` is its number in the order of requests, which is that of `wirelens calls`. Durations
+        are integers of microseconds, in `to_json()` seconds; None and "" stand for what is unknown.
+
+    Raises:
+        UnknownProtocolError: `protocol` is not the id of a protocol.
+    """
+    from wirelens.codecs.calls import Calls
+    from wirelens.codecs.captures import Reader
+    from wirelens.codecs.conversations import Conversations
+
+    if protocol is not None:
+        from wirelens.codecs import registry
+
+        registry.entry(protocol)
+    return _calls(Reader(), Conversations(protocol, sources=False), Calls(), chunks)
+
+
 def dumps(value: Json) -> str:
     """JSON text of Python objects, on one line, of any nesting; lone surrogates are escaped."""
     from wirelens.codecs.json_text import dumps as run
@@ -237,6 +268,17 @@ def _messages(reader: Reader, conversing: Conversations, chunks: Iterable[Bytes]
             yield from known_messages(conversing.feed(pieces))
     yield from known_messages(conversing.feed(reader.close()))
     yield from known_messages(conversing.close())
+
+
+def _calls(
+    reader: Reader, conversing: Conversations, following: Calls, chunks: Iterable[Bytes]
+) -> Iterator[Call]:
+    for chunk in chunks:
+        for pieces in reader.steps(_bytes_of(chunk)):
+            yield from following.feed(conversing.feed(pieces), pieces)
+    pieces = reader.close()
+    yield from following.feed(conversing.feed(pieces), pieces)
+    yield from following.close(conversing.close())
 
 
 def _bytes_of(data: Bytes) -> bytes:

@@ -1,6 +1,24 @@
 """The documentation of the classes that are compiled: compiling drops docstrings."""
 
 CLASSES = {
+    "Call": """A request and what came of it; "" or None where something is unknown, _us in microseconds.
+
+    call         its number, from 1, in the order of requests
+    protocol, service, method    as the protocol names them
+    outcome      "ok", "error", "unanswered" or "one-way"
+    status, exception            the status by name; the exception's class, or the error's text
+    late         whether it was answered after the client's timeout; None without one, or unanswered
+    timed_out    whether it was unanswered for longer than that
+    timeout_us, waited_us        the client's timeout; how long an unanswered request was waited for
+    client, server, flow, file, point    endpoints, number of the flow, where it was captured
+    id, trace    the protocol's id; the id of a distributed trace
+    sent_us, answered_us         when request and reply were complete, since 1970
+    latency_us   the time between
+    request_bytes, response_bytes, request_packets, response_packets, resent_bytes
+    open_calls   the other calls that were open on the connection when it was sent
+    to_json()    all of these as in `wirelens calls --format jsonl`, as Python objects
+    json_bytes() the same as JSON text on one line, in UTF-8
+    """,
     "Record": """One message, or a stretch of bytes that is not one.
 
     protocol     the protocol's id, or "unknown"

@@ -1,0 +1,358 @@
+"""Messages to calls: each request with what came of it.
+
+`Calls.feed` takes messages as `Conversations` gives them and returns the calls that they finish. Which reply
+belongs to which request is decided there (`pairing`); what a message states of its call is its protocol's
+(`Codec.call`). Memory is bounded by the constants below; what is given up is counted.
+"""
+
+from typing import Final
+
+from mypy_extensions import i64, mypyc_attr
+
+from wirelens.codecs.call import ERROR, OK, ONE_WAY, UNANSWERED, Call
+from wirelens.codecs.captures.flow import Flow, Piece
+from wirelens.codecs.captures.pcap import FILE_SHIFT
+from wirelens.codecs.codec import CallFacts, Exchange
+from wirelens.codecs.conversations import Message
+from wirelens.codecs.open_requests import EARLY_REPLIES
+
+OPEN_CALLS: Final = 1 << 17  # calls that wait for replies; then the oldest is given up
+GIVEN_UP: Final = 1 << 17  # calls given up whose replies are still recognised
+DONE_KEPT: Final = 1 << 12  # finished calls in the list of the open ones, before it is cleared of them
+NAMES_KEPT: Final = 1 << 14  # services and methods, each of which is kept once
+LIVE_WAIT_US: Final = 60_000_000  # how long a live call holds back those after it, in time of the capture
+LIVE_ROWS: Final = 100_000  # how many calls it holds back at most
+
+
+@mypyc_attr(acyclic=True)
+class OpenCall:
+    """A call that may still be answered, or whose replies may go on.
+
+    `requested`: whether its request came; a reply may be captured first. `optional`: whether a reply need not
+    come. `replies`: how many parts of it came, `whole`: whether that is all; `failed`: whether one of them
+    reports an error. `done`: whether it is finished.
+    """
+
+    def __init__(self, pair: int) -> None:
+        self.call: Final = Call()
+        self.call.pair = pair
+        self.sent_us: i64 = 0
+        self.replies: i64 = 0
+        self.requested = False
+        self.optional = False
+        self.whole = False
+        self.failed = False
+        self.done = False
+
+
+class Connection:
+    """A flow that has calls, by the number of their pair: those that are open, and replies without a request.
+
+    `waiting`: calls without a reply. `ends`: both endpoints as text. `ended`: directions that have ended.
+    `closed`: whether a side closed it; else only the capture's view of it ends.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow: Final = flow
+        self.ends: Final = (flow.endpoint(0), flow.endpoint(1))
+        self.open: dict[int, OpenCall] = {}
+        self.early: dict[int, OpenCall] = {}
+        self.waiting: i64 = 0
+        self.ended: i64 = 0
+        self.closed = False
+
+
+class Calls:
+    """Follows the calls of all flows.
+
+    `file`, `files`: names of files as `Conversations` has them; `points`: where each of `files` was captured.
+    With `live`, a call that holds back the order of those after it for too long is given up.
+
+    `number`: that of the last call. `given_up`: calls that were given up while their connection was open, of
+    which `late_replies` were answered afterwards. `orphans`: replies to no captured request, of connections
+    that have ended.
+    """
+
+    def __init__(
+        self,
+        file: str = "",
+        files: tuple[str, ...] = (),
+        points: tuple[str, ...] = (),
+        live: bool = False,
+        most_open: int = OPEN_CALLS,
+    ) -> None:
+        self.file: Final = file
+        self.files: Final = files
+        self.points: Final = points
+        self.live: Final = live
+        self.most_open: Final[i64] = most_open
+        self.number = 0
+        self.given_up = 0
+        self.late_replies = 0
+        self.orphans = 0
+        self._connections: dict[int, Connection] = {}
+        self._order: list[OpenCall] = []  # those with a request, oldest first, and some that are done
+        self._oldest: i64 = 0  # index of the first of them that is not done
+        self._open: i64 = 0  # of them that are not done
+        self._highest: i64 = 0  # number of the last pair that was begun
+        self._abandoned: dict[int, None] = {}  # pairs of calls given up, oldest first
+        self._names: dict[str, str] = {}
+        self._now_us: i64 = 0
+        self._finished: list[Call] = []
+
+    @property
+    def open_calls(self) -> int:
+        """How many calls wait for replies."""
+        return int(self._open)
+
+    def feed(self, messages: list[Message], pieces: list[Piece]) -> list[Call]:
+        """The calls that these messages finish, those of connections that end with `pieces` too.
+
+        `pieces`: those that gave the messages.
+        """
+        for message in messages:
+            self._add(message)
+        for piece in pieces:
+            if piece.time_us > self._now_us:
+                self._now_us = piece.time_us
+            if piece.end:
+                self._end(piece)
+        if self._open and (self.live or self._open > self.most_open):
+            self._give_up()
+        if len(self._order) > self._open + self._open // 4 + DONE_KEPT:
+            self._order = [one for one in self._order if not one.done]
+            self._oldest = 0
+        finished = self._finished
+        self._finished = []
+        return finished
+
+    def close(self, messages: list[Message]) -> list[Call]:
+        """Take the last messages; the calls that are still open, at the capture's end."""
+        for message in messages:
+            self._add(message)
+        for connection in self._connections.values():
+            self._now_us = max(self._now_us, connection.flow.last_us)
+        for connection in list(self._connections.values()):
+            self._close(connection)
+        finished = self._finished
+        self._finished = []
+        return finished
+
+    # --- messages ---------------------------------------------------------------------------------------
+
+    def _add(self, message: Message) -> None:
+        exchange = message.exchange
+        if exchange is None:
+            return
+        if message.time_us > self._now_us:
+            self._now_us = message.time_us
+        if exchange.role == "reply":
+            self._reply(message, exchange)
+        elif message.pair_number:
+            self._request(message, exchange)
+        else:
+            self._one_way(message)
+
+    def _one_way(self, message: Message) -> None:
+        """Add a call of a message without a counterpart, if it is a request."""
+        facts = _facts(message)
+        if not facts.oneway:
+            return
+        connection = self._connection(message.flow)
+        call = Call()
+        self._begin(call, message, facts, connection)
+        call.outcome = ONE_WAY
+        self._finished.append(call)
+
+    def _request(self, message: Message, exchange: Exchange) -> None:
+        pair = message.pair_number
+        connection = self._connection(message.flow)
+        one = connection.open.get(pair)
+        if one is not None:
+            self._repeat(one, message, exchange)
+            return
+        if pair > self._highest:
+            self._highest = pair
+            one = OpenCall(pair)
+        else:
+            one = connection.early.pop(pair, None)
+            if one is None:
+                return  # sent again after it was answered
+        one.requested = True
+        one.optional = exchange.optional
+        one.sent_us = message.time_us
+        self._begin(one.call, message, _facts(message), connection)
+        connection.open[pair] = one
+        self._order.append(one)
+        self._open += 1
+        if one.whole:
+            self._finish(connection, one)
+        elif one.replies == 0:
+            connection.waiting += 1
+
+    def _repeat(self, one: OpenCall, message: Message, exchange: Exchange) -> None:
+        """Add to an open call the next part of its request, or its request sent again."""
+        call = one.call
+        length = message.record.length
+        if exchange.part > 1:
+            call.request_bytes = (call.request_bytes or 0) + length
+        else:
+            call.resent_bytes = (call.resent_bytes or 0) + length
+        call.request_packets = (call.request_packets or 0) + len(message.packets)
+        call.sent_us = message.time_us
+        one.sent_us = message.time_us
+
+    def _begin(self, call: Call, message: Message, facts: CallFacts, connection: Connection) -> None:
+        """Fill in what a request states."""
+        self.number += 1
+        flow = message.flow
+        direction = message.direction
+        record = message.record
+        packets = message.packets
+        call.call = self.number
+        call.protocol = record.protocol
+        call.service = self._name(facts.service)
+        call.method = self._name(facts.method)
+        call.timeout_us = facts.timeout_us
+        call.client = connection.ends[direction]
+        call.server = connection.ends[1 - direction]
+        call.flow = flow.number
+        call.transport = flow.transport
+        if self.files:
+            file = packets[-1] >> FILE_SHIFT if packets else 0
+            call.file = self.files[file]
+            if self.points:
+                call.point = self.points[file]
+        else:
+            call.file = self.file
+            if self.points:
+                call.point = self.points[0]
+        call.id = facts.id
+        call.trace = facts.trace
+        call.sent_us = message.time_us
+        call.request_bytes = record.length
+        call.request_packets = len(packets)
+        call.open_calls = int(connection.waiting)
+
+    def _reply(self, message: Message, exchange: Exchange) -> None:
+        pair = message.pair_number
+        if pair == 0:
+            return  # counted with its flow, or one that confirms a one-way request
+        connection = self._connection(message.flow)
+        one = connection.open.get(pair)
+        if one is None:
+            if pair > self._highest:
+                self._highest = pair
+                one = connection.early[pair] = OpenCall(pair)
+                if len(connection.early) > 2 * EARLY_REPLIES:
+                    del connection.early[next(iter(connection.early))]
+            else:
+                one = connection.early.get(pair)
+                if one is None:
+                    if pair in self._abandoned:
+                        del self._abandoned[pair]
+                        self.late_replies += 1
+                    return  # else it was sent again
+        call = one.call
+        facts = _facts(message)
+        if one.requested and one.replies == 0:
+            connection.waiting -= 1
+        one.replies += 1
+        one.whole = exchange.part == 0 or one.replies == exchange.parts
+        one.failed = one.failed or facts.failed
+        call.status = facts.status or call.status
+        call.exception = facts.exception or call.exception
+        call.answered_us = message.time_us
+        if message.latency_us is not None:
+            call.latency_us = message.latency_us
+        call.response_bytes = (call.response_bytes or 0) + message.record.length
+        call.response_packets = (call.response_packets or 0) + len(message.packets)
+        if one.requested and one.whole:
+            self._finish(connection, one)
+
+    # --- ends -------------------------------------------------------------------------------------------
+
+    def _finish(self, connection: Connection, one: OpenCall) -> None:
+        """Settle what came of a call."""
+        one.done = True
+        self._open -= 1
+        call = one.call
+        del connection.open[call.pair]
+        timeout = call.timeout_us
+        if one.replies:
+            call.outcome = ERROR if one.failed else OK
+            latency = call.latency_us
+            if timeout is not None and latency is not None:
+                call.late = latency > timeout
+            self._finished.append(call)
+            return
+        connection.waiting -= 1
+        if one.optional:
+            call.outcome = ONE_WAY
+        else:
+            call.outcome = UNANSWERED
+            end: i64 = connection.flow.last_us if connection.closed else self._now_us
+            waited: i64 = max(0, end - one.sent_us)
+            call.waited_us = int(waited)
+            if timeout is not None:
+                call.timed_out = waited > timeout
+        self._finished.append(call)
+
+    def _end(self, piece: Piece) -> None:
+        """Count a direction that ended; after both, the connection's calls are over."""
+        connection = self._connections.get(piece.flow.number)
+        if connection is None:
+            return
+        connection.ended += 1
+        if piece.end == "fin" or piece.end == "reset" or piece.end == "reuse":
+            connection.closed = True
+        if connection.ended == 2:
+            self._close(connection)
+
+    def _close(self, connection: Connection) -> None:
+        for one in list(connection.open.values()):
+            self._finish(connection, one)
+        for side in connection.flow.directions:
+            self.orphans += side.orphaned
+        del self._connections[connection.flow.number]
+
+    def _give_up(self) -> None:
+        """Give up the oldest calls while too many are open, or too many of a live capture wait for them."""
+        order = self._order
+        while self._open:
+            while order[self._oldest].done:
+                self._oldest += 1
+            one = order[self._oldest]
+            if self._open <= self.most_open:
+                held: i64 = self.number - one.call.call - (self._open - 1)
+                if not self.live or (self._now_us - one.sent_us <= LIVE_WAIT_US and held <= LIVE_ROWS):
+                    break
+            self.given_up += 1
+            self._abandoned[one.call.pair] = None
+            if len(self._abandoned) > GIVEN_UP:
+                self._abandoned = dict.fromkeys(list(self._abandoned)[GIVEN_UP // 2 :])
+            self._finish(self._connections[one.call.flow], one)
+
+    def _connection(self, flow: Flow) -> Connection:
+        connection = self._connections.get(flow.number)
+        if connection is None:
+            connection = self._connections[flow.number] = Connection(flow)
+        return connection
+
+    def _name(self, text: str) -> str:
+        """A service or method, the same object for the same text."""
+        known = self._names.get(text)
+        if known is not None:
+            return known
+        if len(self._names) < NAMES_KEPT:
+            self._names[text] = text
+        return text
+
+
+def _facts(message: Message) -> CallFacts:
+    record = message.record
+    codec = record.codec
+    root = record.root
+    assert codec is not None
+    assert root is not None
+    return codec.call(root)
