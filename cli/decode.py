@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from wirelens.cli.packets import Capture
     from wirelens.cli.select import Selection
     from wirelens.codecs import Detection, Record
+    from wirelens.formatters.layout import Layout, Line
 
 FORMATS: Final = ("tree", "hex", "summary", "json", "jsonl", "dot", "mermaid")
 
@@ -48,6 +50,12 @@ Examples:
 @click.option(
     "--plain", is_flag=True, help="Leave out types, tags and wire forms; the result does not encode back."
 )
+@click.option(
+    "--depth",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Fold what is more than N levels deep in a tree.",
+)
 @options.output
 @click.pass_context
 def command(
@@ -60,6 +68,7 @@ def command(
     where: tuple[str, ...],
     style: str,
     plain: bool,
+    depth: int | None,
     output_options: OutputOptions,
 ) -> None:
     """Show the messages in INPUT: files, folders of files, - for standard input, or text given with --hex.
@@ -76,7 +85,7 @@ def command(
         from wirelens.cli.select import Selection
 
         selection = Selection(flow, port, where)
-    with Output(output_options, inputs.paths, plain) as output:
+    with Output(output_options, inputs.paths, plain, depth) as output:
         run = Run(inputs.merged(merge_options), inputs, output, protocol, selection, output_options.verbose)
         draw(run.batches(), output, style, plain)
     ctx.exit(2 if inputs.failed else 1 if run.undecoded or inputs.damaged else 0)
@@ -211,10 +220,8 @@ def draw(batches: Iterator[list[Record]], output: Output, style: str, plain: boo
         for text in json.json(records, plain):
             output.text(text)
     elif style == "summary":
-        from wirelens.formatters.summary import summary
-
         for record in records:
-            output.line(summary(record, output.layout))
+            output.view(partial(_summary_line, record))
     elif style in ("dot", "mermaid"):
         from wirelens.formatters import graph
 
@@ -237,4 +244,10 @@ def draw(batches: Iterator[list[Record]], output: Output, style: str, plain: boo
             if line and line != previous:
                 output.line(line)
             previous = line
-            output.lines(view(record, output.layout))
+            output.view(partial(view, record))
+
+
+def _summary_line(record: Record, layout: Layout) -> list[Line]:
+    from wirelens.formatters.summary import summary
+
+    return [summary(record, layout)]

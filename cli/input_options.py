@@ -18,6 +18,8 @@ class OutputOptions(NamedTuple):
 
     target: str | None
     color: str
+    theme: str
+    ascii: bool
     width: int | None
     pager: bool
     verbose: bool

@@ -232,7 +232,7 @@ def style(*names: str) -> Callable[[Command], Command]:
 
 
 def output(function: Command) -> Command:
-    """-o, --color, --width, --pager, -v: the command gets them as `output_options`."""
+    """-o, --color, --theme, --ascii, --width, --pager, -v: the command gets them as `output_options`."""
     function = _packed(function, "output_options", OutputOptions)
     for decorate in (
         click.option("-v", "--verbose", is_flag=True, help="Report on stderr how the input was read."),
@@ -246,6 +246,19 @@ def output(function: Command) -> Command:
             type=click.IntRange(20),
             metavar="CELLS",
             help="Shorten lines to this width; that of the terminal by default.",
+        ),
+        click.option(
+            "--ascii",
+            is_flag=True,
+            help="Draw with ASCII only; so does a locale that has no other characters.",
+        ),
+        click.option(
+            "--theme",
+            type=click.Choice(["auto", "dark", "light", "either"]),
+            default="auto",
+            envvar="WIRELENS_THEME",
+            metavar="dark|light|either",
+            help="Colours for that background; by default the terminal is asked for its own.",
         ),
         click.option(
             "--color",

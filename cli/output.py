@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wirelens.formatters.layout import Layout
+from wirelens.cli.screen import colours, is_ascii, is_coloured, theme
+from wirelens.formatters.layout import Layout, in_ascii
 from wirelens.formatters.layout import plain as plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from subprocess import Popen
     from types import TracebackType
-    from typing import IO, Final
+    from typing import IO, Final, TypeAlias
 
     from wirelens.cli.input_options import OutputOptions
     from wirelens.formatters.layout import Line
     from wirelens.formatters.terminal import Painter
+
+    Draw: TypeAlias = Callable[[Layout], Iterable[Line]]
 
 CLOSED_PIPE: Final = 141  # exit status in a shell of a command that SIGPIPE ended
 BLOCK: Final = 1 << 16  # bytes collected before they are written
@@ -41,8 +44,9 @@ class Output:
         options: OutputOptions,
         inputs: Iterable[str] = (),
         plain: bool = False,
+        depth: int | None = None,
     ) -> None:
-        color, width = options.color, options.width
+        width = options.width
         self.target = None if options.target in (None, "-") else options.target
         self.terminal = self.target is None and sys.stdout.isatty()
         self.parts: list[bytes] = []
@@ -51,15 +55,12 @@ class Output:
         self.unfinished: str | None = None  # the path of the incomplete file
         self.process: Popen[bytes] | None = None
         self.held: list[bytes] | None = None  # the first screen, held back until it is clear whether to page
+        self.drawn: list[bytes | Draw] = []  # what the first screen shows, to be drawn again in a pager
         self.height = 0
         if self.target is not None:
             self._keep_inputs(inputs)
-        smart = self.terminal and os.environ.get("TERM") != "dumb"
-        if color == "auto":
-            forced = os.environ.get("FORCE_COLOR", "") not in ("", "0")
-            coloured = forced or (smart and not os.environ.get("NO_COLOR"))
-        else:
-            coloured = color == "always"
+        coloured = is_coloured(options.color, self.terminal)
+        self.ascii = is_ascii(options.ascii)
         self.painter: Painter | None = None
         measure: Callable[[str], int] = len
         if coloured or self.terminal or width is not None:
@@ -67,15 +68,16 @@ class Output:
 
             measure = terminal.cells
             if coloured:
-                self.painter = terminal.Painter()
+                self.painter = terminal.Painter(theme(options.theme, self.terminal), colours())
         if self.terminal:
             size = os.get_terminal_size(sys.stdout.fileno())
             columns = int(os.environ.get("COLUMNS") or 0) if os.environ.get("COLUMNS", "").isdigit() else 0
             width = width or columns or size.columns or 80
+            smart = os.environ.get("TERM") != "dumb"
             if options.pager and smart and size.lines > 2 and _pager():
                 self.held = []
                 self.height = size.lines - 1
-        self.layout = Layout(width, measure, plain)
+        self.layout = Layout(width, measure, plain, depth=depth)
 
     def _keep_inputs(self, inputs: Iterable[str]) -> None:
         """Refuse to overwrite an input."""
@@ -110,6 +112,7 @@ class Output:
         """Write the rest; the file gets its name only now."""
         if self.held is not None:
             self.parts, self.held = self.held, None
+            self.drawn.clear()
         self.flush()
         if self.process is not None:
             self._wait()
@@ -186,13 +189,32 @@ class Output:
 
     def line(self, line: Line) -> None:
         """Write a line of segments."""
-        painter = self.painter
-        self.text((plain_text(line) if painter is None else painter.paint(line)).rstrip() + "\n")
+        self.utf8(self._painted(line))
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Write lines of segments."""
         for line in lines:
             self.line(line)
+
+    def view(self, draw: Draw) -> None:
+        """Write the lines that `draw` gives for a layout: that of the terminal, or whole ones in a pager."""
+        if self.held is None:
+            self.lines(draw(self.layout))
+            return
+        for line in draw(self.layout):
+            self.held.append(self._painted(line))
+            self.height -= 1
+            if self.height <= 0:
+                self._page(draw)
+                return
+        self.drawn.append(draw)
+
+    def _painted(self, line: Line) -> bytes:
+        if self.ascii:
+            line = in_ascii(line)
+        painter = self.painter
+        text = (plain_text(line) if painter is None else painter.paint(line)).rstrip() + "\n"
+        return text.encode("utf-8", "backslashreplace")
 
     def text(self, text: str) -> None:
         """Write text."""
@@ -205,10 +227,9 @@ class Output:
             held.append(text)
             self.height -= text.count(b"\n")
             if self.height <= 0:
-                self.held = None
-                self._start_pager()
-                self.parts = held
-                self.flush()
+                self._page(text)
+            else:
+                self.drawn.append(text)
             return
         self.parts.append(text)
         self.waiting += len(text)
@@ -233,18 +254,27 @@ class Output:
     def live(self) -> None:
         """The input is a live stream: show each message at once, without a pager."""
         held, self.held = self.held, None
+        self.drawn.clear()
         if held:
             self.parts = held
 
-    def _start_pager(self) -> None:
+    def _page(self, last: bytes | Draw) -> None:
+        """Start the pager and give it all that was held back, and what filled the screen, in whole lines."""
         import shlex
         import subprocess
 
-        environment = {"LESS": "FRX", **os.environ}
-        self.flush()
+        drawn, self.drawn, self.held = [*self.drawn, last], [], None
+        self.layout = self.layout.uncut()
+        environment = {"LESS": "FRSX", "LESSCHARSET": "utf-8", **os.environ}
         self.process = subprocess.Popen(shlex.split(_pager()), stdin=subprocess.PIPE, env=environment)
         assert self.process.stdin is not None
         self.file = self.process.stdin
+        for part in drawn:
+            if isinstance(part, bytes):
+                self.utf8(part)
+            else:
+                self.lines(part(self.layout))
+        self.flush()
 
 
 def _in_main_thread() -> bool:
@@ -269,4 +299,4 @@ def _pager() -> str:
     command = os.environ.get("WIRELENS_PAGER", os.environ.get("PAGER", PAGER)).strip()
     if not command or command == "cat" or shutil.which(command.split()[0]) is None:
         return ""
-    return "less -R" if command == "less" else command
+    return "less -RS" if command == "less" else command

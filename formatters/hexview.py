@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.node import Node, root_of
-from wirelens.codecs.tape import CONTAINERS, Buffer
+from wirelens.codecs.tape import CONTAINERS, Buffer, Fault
 from wirelens.codecs.words import clean, count
 from wirelens.formatters import layout as lay
 from wirelens.formatters.layout import Layout
@@ -89,10 +89,14 @@ class _Hex:
                     buffer, start, end, 0, [(lay.ERROR, f"gap, {count(end - start, 'byte')}")]
                 )
             return
-        at = min(max(error.offset - int(buffer.base), start), end)
+        yield from self.undecoded(buffer, start, end, 0, Fault(error.code, error.offset, error.text))
+
+    def undecoded(self, buffer: Buffer, start: int, end: int, depth: int, fault: Fault) -> Iterator[Line]:
+        """All bytes that did not decode, the error at its row."""
+        at = min(max(int(fault.offset - buffer.base), start), end)
         if start < at:
-            yield from self.rows(buffer, start, at, 0, [(lay.ERROR, "not decoded")])
-        yield from self.rows(buffer, at, end, 0, [(lay.ERROR, f"{error.code}: {clean(error.text)}")])
+            yield from self.rows(buffer, start, at, depth, [(lay.ERROR, "not decoded")], whole=True)
+        yield from self.rows(buffer, at, end, depth, lay.fault_words(fault), whole=True)
 
     def tree(self, root: Node, walk: Walk) -> Iterator[Line]:
         """The rows of all nodes."""
@@ -138,6 +142,15 @@ class _Hex:
         tape = node.tape
         depth = len(stack)
         start, end = int(tape.start(node.index)), int(tape.end(node.index))
+        if int(node.index) in walk.left_out:
+            return
+        if node.kind == t.STRUCT and tape.fault_count():
+            walk.look_for_fault(node)
+        for part in walk.undecoded[-1:]:
+            if int(node.index) in walk.undecoded_at and self.position > start:
+                yield from self.undecoded(node.buffer, self.position, end, depth - 1, part.fault)
+                self.position = end
+                return
         inner = int(tape.next(node.index)) > node.index + 1
         own = end
         embedded = node.inner is not node.buffer
@@ -217,15 +230,25 @@ class _Hex:
         self.position = until
 
     def rows(
-        self, buffer: Buffer, start: int, end: int, depth: int, label: Line, at: int | None = None
+        self,
+        buffer: Buffer,
+        start: int,
+        end: int,
+        depth: int,
+        label: Line,
+        at: int | None = None,
+        whole: bool = False,
     ) -> Iterator[Line]:
-        """Rows of bytes, the first with the label; without bytes, one row with the label alone."""
+        """Rows of bytes, the first with the label; without bytes, one row with the label alone.
+
+        On a limited width at most ROWS of them, unless `whole`.
+        """
         indent = "  " * min(max(depth, 0), DEEPEST_INDENT)
         if depth > DEEPEST_INDENT:
             indent += f"(level {depth}) "
         size = max(end - start, 0)
         shown = size
-        if self.layout.width is not None and size > ROWS * self.row:
+        if self.layout.width is not None and size > ROWS * self.row and not whole:
             shown = (ROWS - 1) * self.row
         for place in range(0, max(shown, 1), self.row):
             piece = buffer.data[start + place : min(start + place + self.row, start + shown)]

@@ -9,18 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.words import clean, count, quote
+from wirelens.codecs.words import clean, count, escape, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
     from typing import Final, TypeAlias
 
     from wirelens.codecs.node import Node
+    from wirelens.codecs.tape import Fault
 
     Segment: TypeAlias = tuple[str, str]
     Line: TypeAlias = list[Segment]
 
-# Styles, named after what a segment holds. `terminal.STYLES` has the look of each.
+# Styles, named after what a segment holds. `palettes.LOOKS` has the look of each.
 PLAIN: Final = ""
 PROTOCOL: Final = "protocol"
 SUMMARY: Final = "summary"
@@ -36,6 +37,9 @@ DIM: Final = "dim"
 NOTE: Final = "note"
 ERROR: Final = "error"
 HEADING: Final = "heading"
+BAR: Final = "bar"
+ADDED: Final = "added"
+REMOVED: Final = "removed"
 
 UNLIMITED: Final = 1 << 60
 LEAST: Final = 16  # cells that a value always gets, even on a narrower terminal
@@ -47,19 +51,32 @@ _BREAKS: Final = dict.fromkeys(b"\n\r\t")
 class Layout:
     """The room for lines: `width` in cells; None: unlimited, nothing is shortened.
 
-    `measure` gives the cells that a text takes. `plain` leaves out types, wire forms and offsets.
+    `measure` gives the cells that a text takes. `plain` leaves out types, wire forms and offsets. `whole`:
+    lines are laid out for the width but not shortened, so that a search in a pager finds what is in them.
+    `depth`: levels of a tree that are shown; deeper ones are folded.
     """
 
     def __init__(
-        self, width: int | None = None, measure: Callable[[str], int] = len, plain: bool = False
+        self,
+        width: int | None = None,
+        measure: Callable[[str], int] = len,
+        plain: bool = False,
+        whole: bool = False,
+        depth: int | None = None,
     ) -> None:
         self.width: Final = width
         self.measure: Final = measure
         self.plain: Final = plain
+        self.depth: Final = depth
+        self.limit: Final = None if whole else width  # cells to which a line is shortened
+
+    def uncut(self) -> Layout:
+        """The same for a pager."""
+        return Layout(self.width, self.measure, self.plain, True, self.depth)
 
     def room(self, used: int) -> int:
         """Cells left on a line after `used` cells, at least LEAST."""
-        return UNLIMITED if self.width is None else max(self.width - used, LEAST)
+        return UNLIMITED if self.limit is None else max(self.limit - used, LEAST)
 
     def cells(self, line: Line) -> int:
         """Cells that a line takes."""
@@ -68,7 +85,7 @@ class Layout:
 
     def fit(self, line: Line) -> Line:
         """The line cut to the width; a line with an error stays whole."""
-        width = self.width
+        width = self.limit
         if width is None or self.cells(line) <= width or any(style == ERROR for style, _ in line):
             return line
         fitted: Line = []
@@ -101,6 +118,36 @@ _PLAIN_LAYOUT: Final = Layout(plain=True)
 def plain(line: Line) -> str:
     """A line as plain text."""
     return "".join([text for _, text in line])
+
+
+_DRAWN: Final = {
+    "─": "-",
+    "│": "|",
+    "├": "|",
+    "└": "`",
+    "…": "...",
+    "→": "->",
+    "←": "<-",
+    "✕": "x",
+    "◆": "*",
+    "·": ".",
+}
+_CONTENT: Final = {NAME, STRING, WORD, SUMMARY, ANNOTATION}  # text from the input
+
+
+def in_ascii(line: Line) -> Line:
+    """A line with ASCII only: the marks of the drawing as their like, other characters escaped."""
+    if all(text.isascii() for _, text in line):
+        return line
+    return [(style, _ascii(text, "…←" if style in _CONTENT else _DRAWN)) for style, text in line]
+
+
+def _ascii(text: str, marks: Container[str]) -> str:
+    if text.isascii():
+        return text
+    return "".join(
+        [char if char.isascii() else _DRAWN[char] if char in marks else escape(char) for char in text]
+    )
 
 
 def text_segments(text: str, room: int, layout: Layout, style: str = STRING) -> Line:
@@ -176,10 +223,23 @@ def title(node: Node, names: list[str] | None = None) -> Line:
     else:
         name = node.type_name
         line.append((WORD if name else TYPE, clean(name) if name else node.kind_name))
-        line.append((TYPE, f" ({number // 2 if kind == t.MAP else number:,})"))
+        line.append((TYPE, f" ({_size(node, number // 2 if kind == t.MAP else number)})"))
     if node.referred:
         line.append((REFERENCE, " " + reference_name(node)))
     return line
+
+
+def _size(node: Node, number: int) -> str:
+    """The number of a list's items or a map's entries, and of how many where an error ended it."""
+    tape = node.tape
+    if tape.head(node.index) & t.BROKEN:
+        end = tape.next(node.index)
+        index = node.index + 1
+        while index < end and tape.head(index) & t.HIDDEN:
+            if tape.kind(index) == t.LENGTH and tape.number(index) > number:
+                return f"{number:,} of {int(tape.number(index)):,}"
+            index = tape.next(index)
+    return f"{number:,}"
 
 
 def shown_children(node: Node) -> int:
@@ -195,15 +255,18 @@ def shown_children(node: Node) -> int:
     return number
 
 
-def target_name(node: Node) -> str:
-    """The class or type of the node that a REF points to, or its kind."""
+def target_words(node: Node, layout: Layout) -> Line:
+    """What a REF points to: its number, its class or type without the package, and its offset."""
     from wirelens.codecs.node import Node as View
 
     target = node.target
     if target < 0:
-        return "nothing"
+        return [(ERROR, f"→ #{node.reference} nothing")]
     view = View(node.tape, target, node.buffer)
-    return view.type_name or view.kind_name
+    name = view.type_name or view.kind_name
+    at = int(node.buffer.absolute(node.tape.start(target)))
+    line: Line = [(REFERENCE, f"→ #{node.reference} {clean(name.rpartition('.')[2] or name)}")]
+    return line if layout.plain else [*line, (DIM, f" at {at}")]
 
 
 def value_segments(node: Node, room: int, layout: Layout) -> Line:
@@ -224,11 +287,10 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
     if kind in (t.HEX, t.BYTES):
         return bytes_segments(node.content, room, layout)
     if kind == t.REF:
-        dangling = node.target < 0
-        return [(ERROR if dangling else REFERENCE, f"→ #{node.reference} {clean(target_name(node))}")]
+        return target_words(node, layout)
     if kind == t.FAULT:
         fault = node.tape.faults[node.number]
-        return [(ERROR, f"{fault.code} at {fault.offset}: {clean(fault.text)}")]
+        return [(ERROR, f"✕ {fault.code} at {fault.offset}: {clean(fault.text)}")]
     if kind in (t.NULL, t.ABSENT):
         return [(WORD, "null")]
     if kind in (t.BOOL, t.BOOLEAN):
@@ -261,6 +323,11 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
 def value_text(node: Node, room: int) -> str:
     """The value of a node without children as plain text in at most about `room` characters."""
     return plain(value_segments(node, room, _PLAIN_LAYOUT))
+
+
+def fault_words(fault: Fault) -> Line:
+    """An error, whose offset stands beside it."""
+    return [(ERROR, f"✕ {fault.code}: {clean(fault.text)}" if fault.text else f"✕ {fault.code}")]
 
 
 def typed(value: Segment, kind: str, layout: Layout) -> Line:

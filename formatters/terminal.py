@@ -9,40 +9,22 @@ from rich.color import ColorSystem
 from rich.style import Style
 
 from wirelens.formatters import layout as lay
+from wirelens.formatters.palettes import LOOKS
+from wirelens.formatters.palettes import style as style_of
 
 if TYPE_CHECKING:
-    from typing import Final
-
     from wirelens.formatters.layout import Line
-
-# Only the sixteen colours that follow the terminal's theme, light or dark.
-STYLES: Final[dict[str, str]] = {
-    lay.PROTOCOL: "bold magenta",
-    lay.SUMMARY: "bold",
-    lay.NAME: "cyan",
-    lay.TYPE: "dim",
-    lay.NUMBER: "magenta",
-    lay.STRING: "green",
-    lay.BYTES: "yellow",
-    lay.WORD: "bold",
-    lay.REFERENCE: "blue",
-    lay.ANNOTATION: "italic green",
-    lay.DIM: "dim",
-    lay.NOTE: "yellow",
-    lay.ERROR: "bold red",
-    lay.HEADING: "bold",
-}
 
 
 class Painter:
-    """Adds colour sequences to lines."""
+    """Adds colour sequences to lines, for a theme of `palettes` and a number of colours."""
 
-    def __init__(self) -> None:
+    def __init__(self, theme: str, colours: int = 256) -> None:
         self.around: dict[str, tuple[str, str]] = {lay.PLAIN: ("", "")}
-        for name, look in STYLES.items():
-            before, _, after = (
-                Style.parse(look).render("\0", color_system=ColorSystem.STANDARD).partition("\0")
-            )
+        system = ColorSystem.EIGHT_BIT if colours >= 256 else ColorSystem.STANDARD
+        for name in LOOKS:
+            look = Style.parse(style_of(name, theme, colours))
+            before, _, after = look.render("\0", color_system=system).partition("\0")
             self.around[name] = (before, after)
 
     def paint(self, line: Line) -> str:

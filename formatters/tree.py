@@ -7,12 +7,12 @@ position.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.json_text import dumps
 from wirelens.codecs.node import Node, root_of
-from wirelens.codecs.tape import CONTAINERS
+from wirelens.codecs.tape import CONTAINERS, Buffer, Fault
 from wirelens.codecs.words import clean, count, quote, shortened
 from wirelens.formatters import layout as lay
 from wirelens.formatters.layout import Layout
@@ -25,10 +25,16 @@ if TYPE_CHECKING:
     from wirelens.codecs.codec import Codec
     from wirelens.formatters.layout import Line
 
-DEEPEST_GUIDES: Final = 24  # levels with guides; deeper ones show their level as a number
+DEEPEST_GUIDES: Final = 24  # levels with guides, if the width is unlimited; deeper ones show their level
+GUIDE: Final = 3  # cells of a level's guide
+ROW: Final = 16  # bytes in a row
+ALL_BYTES: Final = "--format hex shows all"
+LEAST_GUIDES: Final = 4  # levels with guides on the narrowest terminal
 ROW_WIDTH: Final = 100  # cells of members that share a line, if the width is unlimited
 ROW_PARTS: Final = 8  # members that may share a line
-DUMP_ROWS: Final = 16  # rows of undecoded bytes, if the width is limited
+DUMP_ROWS: Final = 16  # rows of bytes that were not decoded
+ROWS_BEFORE: Final = 2  # rows of bytes before the one with the error,
+ROWS_AFTER: Final = 3  # and after it
 
 
 def tree(record: Record, layout: Layout) -> Iterator[Line]:
@@ -43,56 +49,104 @@ def tree(record: Record, layout: Layout) -> Iterator[Line]:
         ]
     tape = record.tape
     error = record.error
-    if error is not None and error.text:
-        yield [
-            (lay.DIM, f"{error.offset:>{gutter}} " if gutter else ""),
-            (lay.ERROR, f"{error.code}: {clean(error.text)}"),
-        ]
+    placed = False
     if tape is not None and tape.size() and record.codec is not None:
         walk = Walk(record.codec, layout, gutter)
-        heading = error is not None
-        for line in walk.lines(root_of(tape)):
-            if heading:
+        root = root_of(tape)
+        placed = (
+            error is not None
+            and bool(error.text)
+            and walk.place(root, Fault(error.code, error.offset, error.text))
+        )
+        started = False
+        for line in walk.lines(root):
+            if error is not None and not started:
                 yield [*indent, (lay.DIM, "decoded so far:")]
-                heading = False
+            started = True
             yield layout.fit(line)
-        if heading:  # nothing but what is hidden in trees
-            for line in walk.definitions(root_of(tape)):
-                if heading:
+        if error is not None and not started:  # nothing but what is hidden in trees
+            for line in walk.definitions(root):
+                if not started:
                     yield [*indent, (lay.DIM, "defined so far:")]
-                    heading = False
+                started = True
                 yield layout.fit(line)
-    if error is not None:
-        yield from dump(record.raw, record.offset, layout, indent)
+        placed = placed and started
+        if error is None and walk.undecoded:
+            for part in walk.undecoded:
+                yield []
+                yield from around(part.buffer, part.start, part.end, part.fault, indent)
+            return
+    if error is None:
+        return
+    fault = Fault(error.code, error.offset, error.text)
+    if error.text and not placed:
+        yield [(lay.DIM, f"{error.offset:>{gutter}} " if gutter else ""), *lay.fault_words(fault)]
+    if not record.raw:
+        return
+    buffer = Buffer(record.raw, record.offset)
+    if record.offset <= error.offset <= record.offset + record.length and record.codec is not None:
+        yield from around(buffer, 0, record.length, fault, indent)
+    else:
+        yield from dump(buffer, 0, record.length, indent)
 
 
 def headline(record: Record, layout: Layout, gutter: int) -> Line:
-    """Protocol, summary and size; `gutter` is the width of the offset column, 0 for none."""
-    size = f"  {count(record.length, 'byte')}"
+    """Protocol, summary, size and errors; `gutter` is the width of the offset column, 0 for none."""
+    tail: Line = [(lay.DIM, f"  {count(record.length, 'byte')}")]
     line: Line = [(lay.DIM, f"{record.offset:>{gutter}} ")] if gutter else []
     line.append((lay.PROTOCOL, record.protocol))
     if record.error is not None:
-        line.append((lay.ERROR, "  not decoded"))
-        line.append((lay.DIM, size))
-        return line
+        code, offset = record.error.code, record.error.offset
+        line.append((lay.ERROR, "  not decoded" if record.codec is None else f"  ✕ {code} at {offset}"))
+        return line + tail
     line.append((lay.PLAIN, "  "))
+    if record.tape is not None and record.tape.fault_count():
+        faults = record.tape.faults
+        first = min([fault.offset for fault in faults])
+        tail.append((lay.ERROR, f"  ✕ {count(len(faults), 'error')} inside, at {first}"))
     summary = shortened(clean(record.summary))
-    start = layout.cut(summary, layout.room(layout.cells(line) + len(size) + 1))
+    start = layout.cut(summary, layout.room(layout.cells(line) + layout.cells(tail) + 1))
     line.append((lay.SUMMARY, start if len(start) == len(summary) else start + "…"))
-    line.append((lay.DIM, size))
-    return line
+    return line + tail
 
 
-def dump(data: bytes, offset: int, layout: Layout, indent: Line) -> Iterator[Line]:
-    """Undecoded bytes: rows of offset, hex and text."""
-    rows = range(0, len(data), 16)
-    shown = rows if layout.width is None else rows[:DUMP_ROWS]
-    digits = max(len(f"{offset + len(data):x}"), 4)
-    for at in shown:
-        yield [*indent, (lay.DIM, f"{offset + at:0{digits}x}  "), *hex_row(data[at : at + 16], 16)]
-    if len(shown) < len(rows):
-        left = len(data) - len(shown) * 16
-        yield [*indent, (lay.DIM, f"{'…':<{digits}}  {count(left, 'more byte')}")]
+def dump(buffer: Buffer, start: int, end: int, indent: Line) -> Iterator[Line]:
+    """Bytes that were not decoded: rows of offset, hex and text, and how many more there are."""
+    shown = min(end, start + DUMP_ROWS * ROW)
+    yield from byte_rows(buffer, start, shown, end, indent)
+    if shown < end:
+        digits = offset_digits(buffer, end)
+        yield [*indent, (lay.DIM, f"{'…':<{digits}}  {count(end - shown, 'more byte')} ({ALL_BYTES})")]
+
+
+def around(buffer: Buffer, start: int, end: int, fault: Fault, indent: Line) -> Iterator[Line]:
+    """The rows of bytes around an error, the wrong byte marked, and how many follow that were not decoded."""
+    at = min(max(int(fault.offset - buffer.base), start), end)
+    row = start + max(min(at, end - 1) - start, 0) // ROW * ROW
+    first = max(row - ROWS_BEFORE * ROW, start)
+    last = min(row + (1 + ROWS_AFTER) * ROW, end)
+    yield from byte_rows(buffer, first, min(row + ROW, end), end, indent)
+    digits = offset_digits(buffer, end)
+    place = digits + 2 + (at - row) * 3 + (at - row) // 8
+    offset = f"{int(buffer.absolute(at)):#x}"
+    yield [*indent, (lay.PLAIN, " " * place), (lay.ERROR, "^^"), (lay.DIM, f" {offset}")]
+    yield from byte_rows(buffer, row + ROW, last, end, indent)
+    if last < end:
+        more = count(end - at, "byte")
+        yield [*indent, (lay.DIM, f"{more} from there on not decoded ({ALL_BYTES})")]
+
+
+def byte_rows(buffer: Buffer, start: int, end: int, last: int, indent: Line) -> Iterator[Line]:
+    """Rows of offset, hex and text; the offsets have the digits that `last` needs."""
+    digits = offset_digits(buffer, last)
+    for at in range(start, end, ROW):
+        offset = f"{int(buffer.absolute(at)):0{digits}x}  "
+        yield [*indent, (lay.DIM, offset), *hex_row(buffer.data[at : min(at + ROW, end)], ROW)]
+
+
+def offset_digits(buffer: Buffer, end: int) -> int:
+    """The hexadecimal digits of the offsets up to a position."""
+    return max(len(f"{int(buffer.absolute(end)):x}"), 4)
 
 
 def hex_row(data: bytes, width: int) -> Line:
@@ -119,6 +173,15 @@ class _Open:
         self.more = False  # more lines of the same level follow the last child
 
 
+class Undecoded(NamedTuple):
+    """Bytes that did not decode, at positions of a buffer, and the error in them."""
+
+    buffer: Buffer
+    start: int
+    end: int
+    fault: Fault
+
+
 class Walk:
     """Draws one message; `gutter` is the width of the offset column, 0 for none."""
 
@@ -127,8 +190,14 @@ class Walk:
         self.layout = layout
         self.gutter = gutter
         self.classes: dict[int, list[str]] = {}
-        self.targets: dict[int, str] = {}
         self.row = ROW_WIDTH if layout.width is None else layout.width
+        self.guides = DEEPEST_GUIDES
+        if layout.width is not None:
+            self.guides = min(max(layout.width // 3 // GUIDE, LEAST_GUIDES), DEEPEST_GUIDES)
+        self.faults: dict[int, Fault] = {}  # by the container that each one ended
+        self.left_out: set[int] = set()  # nodes that are drawn elsewhere
+        self.undecoded: list[Undecoded] = []  # bodies that broke
+        self.undecoded_at: set[int] = set()  # the nodes of their bytes
 
     def lines(self, root: Node) -> Iterator[Line]:
         """The lines below the headline."""
@@ -143,21 +212,27 @@ class Walk:
             node = self.take(frame)
             if node is None:
                 stack.pop()
+                fault = self.faults.get(int(frame.node.index))
+                if fault is not None:
+                    yield [
+                        (lay.DIM, self.offset(fault.offset) + frame.prefix + "└─ "),
+                        *lay.fault_words(fault),
+                    ]
                 continue
             if node.index == spliced:
                 frame = self.open(node, frame.prefix)
                 frame.more = stack[-1].where < stack[-1].until
                 stack.append(frame)
                 continue
-            deep = len(stack) > DEEPEST_GUIDES
-            last = frame.where >= frame.until and not frame.more
+            deep = len(stack) > self.guides
+            last = self.ends(frame)
             guide = frame.prefix + ("└─ " if last else "├─ ")
             below = frame.prefix if deep else frame.prefix + ("   " if last else "│  ")
             line: Line = self.margin(node)
-            line.append((lay.DIM, guide + (f"(level {len(stack)}) " if deep else "")))
+            line.append((lay.DIM, guide + (f"{len(stack)}· " if deep else "")))
             if frame.node.kind == t.MAP:
                 value = self.take(frame)
-                if frame.where >= frame.until and not last:
+                if self.ends(frame) and not last:
                     line[-1] = (lay.DIM, line[-1][1].replace("├", "└"))
                     below = frame.prefix if deep else frame.prefix + "   "
                 if value is None:
@@ -166,10 +241,7 @@ class Walk:
                         yield self.leaf(line, node)
                         continue
                     line.extend(self.title(node))
-                    self.finish(line, node)
-                    yield line
-                    yield from self.details(node, below)
-                    stack.append(self.open(node, below))
+                    yield from self.container(line, node, below, stack)
                     continue
                 if node.kind in CONTAINERS:
                     stack.append(self.part("value", value, line, below))
@@ -193,18 +265,87 @@ class Walk:
                 line.extend(self.title(node))
                 if line[-1] == (lay.PLAIN, ": "):
                     line.pop()
-                self.finish(line, node)
-                yield line
-                yield from self.details(node, below)
-                stack.append(self.open(node, below))
+                yield from self.container(line, node, below, stack)
                 continue
-            yield self.leaf(line, node)
-            yield from self.details(node, below)
+            shown = None
             if node.kind == t.COMPUTED:
                 render = node.field.render
                 shown = None if render is None else render(node)
-                if isinstance(shown, (list, dict)):
-                    yield from self.json_lines(shown, below)
+            folded = isinstance(shown, (list, dict)) and self.too_deep(len(stack))
+            yield self.leaf(line, node)
+            yield from self.details(node, below)
+            if isinstance(shown, (list, dict)) and not folded:
+                yield from self.json_lines(shown, below)
+
+    def ends(self, frame: _Open) -> bool:
+        """Whether nothing follows the child that was taken last, on its level."""
+        return frame.where >= frame.until and not frame.more and int(frame.node.index) not in self.faults
+
+    def container(self, line: Line, node: Node, below: str, stack: list[_Open]) -> Iterator[Line]:
+        """A container's line; what is in it is drawn next, unless it is too deep."""
+        self.finish(line, node)
+        if self.too_deep(len(stack)):
+            more = self.more(node)
+            yield [*line, (lay.DIM, f"  … {more:,} more")] if more else line
+            return
+        yield line
+        yield from self.details(node, below)
+        stack.append(self.open(node, below))
+
+    def too_deep(self, level: int) -> bool:
+        """Whether what is inside a node of a level is folded."""
+        return self.layout.depth is not None and level >= self.layout.depth
+
+    def more(self, node: Node) -> int:
+        """The number of nodes in a container, a map's keys aside."""
+        tape = node.tape
+        index, end = int(node.index), int(tape.next(node.index))
+        number = -1
+        while index < end:
+            if tape.head(index) & t.HIDDEN:
+                index = int(tape.next(index))
+                continue
+            number += 1
+            if tape.kind(index) == t.MAP:
+                number -= lay.shown_children(Node(tape, index, node.buffer)) // 2
+            index += 1
+        return number
+
+    def place(self, node: Node, fault: Fault) -> bool:
+        """Keep an error for the innermost container below `node` that it ended; False if it ended none."""
+        tape = node.tape
+        index, broken = int(node.index), -1
+        while index >= 0 and tape.head(index) & t.BROKEN:
+            broken = index
+            child, end, index = index + 1, int(tape.next(index)), -1
+            while child < end:
+                if not tape.head(child) & t.HIDDEN:
+                    index = child if tape.kind(child) in CONTAINERS else -1
+                child = int(tape.next(child))
+        if broken < 0:
+            return False
+        self.faults[broken] = fault
+        return True
+
+    def look_for_fault(self, node: Node) -> None:
+        """Find an error among a struct's members, and what decoded before it."""
+        partial = data = found = None
+        for part in node.parts():
+            if part.kind == t.FAULT:
+                found = part
+            elif part.field.name == "partial":
+                partial = part
+            elif part.field.name == "data":
+                data = part
+        if found is None:
+            return
+        fault = node.tape.faults[found.number]
+        if partial is not None and self.place(partial, fault):
+            self.left_out.add(int(found.index))
+        if data is not None and not (data.buffer.collapsed or data.buffer.segments):
+            start, end = int(data.number), int(data.tape.end(data.index))
+            self.undecoded.append(Undecoded(data.buffer, start, end, fault))
+            self.undecoded_at.add(int(data.index))
 
     def definitions(self, root: Node) -> Iterator[Line]:
         """A line for each class that is defined, in a message that breaks off before its first object."""
@@ -234,7 +375,7 @@ class Walk:
 
     def pair(self, frame: _Open, node: Node) -> tuple[Node, Node] | None:
         """Name and value of an item that is an array [name, value], as of a header; None for any other."""
-        if node.kind != t.ARRAY or frame.node.kind != t.ARRAY:
+        if node.kind != t.ARRAY or frame.node.kind != t.ARRAY or int(node.index) in self.faults:
             return None
         items: list[Node] = []
         for part in node.parts():
@@ -249,7 +390,7 @@ class Walk:
     def folded(self, root: Node) -> Node:
         """The node whose children follow the headline: structs with a single member are skipped."""
         node = root
-        while node.kind == t.STRUCT:
+        while node.kind == t.STRUCT and int(node.index) not in self.faults:
             parts = node.children
             if len(parts) != 1 or parts[0].kind not in (t.STRUCT, t.ARRAY):
                 return node
@@ -271,6 +412,8 @@ class Walk:
     def open(self, node: Node, prefix: str) -> _Open:
         """A container at its first shown child; `prefix` holds the guides of its children's lines."""
         tape = node.tape
+        if node.kind == t.STRUCT and tape.fault_count():
+            self.look_for_fault(node)
         names = self.names_of(node) if node.kind == t.OBJECT else None
         frame = _Open(node, int(node.index) + 1, int(tape.next(node.index)), prefix, names)
         self.skip_hidden(frame)
@@ -279,7 +422,9 @@ class Walk:
     def skip_hidden(self, frame: _Open) -> None:
         """Move to the next child that is not hidden."""
         tape = frame.node.tape
-        while frame.where < frame.until and tape.head(frame.where) & t.HIDDEN:
+        while frame.where < frame.until and (
+            tape.head(frame.where) & t.HIDDEN or (self.left_out and frame.where in self.left_out)
+        ):
             frame.where = int(tape.next(frame.where))
 
     def take(self, frame: _Open) -> Node | None:
@@ -317,7 +462,11 @@ class Walk:
         """The node's offset, right-aligned."""
         if not self.gutter:
             return []
-        return [(lay.DIM, f"{node.buffer.absolute(node.tape.start(node.index)):>{self.gutter}} ")]
+        return [(lay.DIM, self.offset(int(node.buffer.absolute(node.tape.start(node.index)))))]
+
+    def offset(self, offset: int) -> str:
+        """An offset in its column."""
+        return f"{offset:>{self.gutter}} " if self.gutter else ""
 
     def title(self, node: Node) -> Line:
         """A container's class or type and size; of any other node its value."""
@@ -327,6 +476,8 @@ class Walk:
 
     def value(self, node: Node, room: int) -> Line:
         """The value of a node without children."""
+        if int(node.index) in self.undecoded_at:  # its bytes are drawn in rows
+            return [(lay.TYPE, count(int(node.tape.end(node.index)) - node.number, "byte"))]
         return lay.value_segments(node, room, self.layout)
 
     def key(self, node: Node) -> Line:
@@ -357,7 +508,7 @@ class Walk:
             return
         line.extend(lay.wire_segments(node))
         annotation = self.codec.annotate(node)
-        if annotation:
+        if annotation and annotation != node.type_name:
             line.append((lay.ANNOTATION, f"  ← {clean(annotation)}"))
 
     def details(self, node: Node, below: str) -> Iterator[Line]:
@@ -396,7 +547,8 @@ class Walk:
         below_last = last is not None and last.kind in CONTAINERS
         tail: Line = []
         self.finish(tail, node)
-        if len(parts) <= ROW_PARTS and not any(map(self.tall, parts[:-1])):
+        whole = int(node.index) not in self.faults and not node.tape.head(node.index) & t.BROKEN
+        if whole and len(parts) <= ROW_PARTS and not any(map(self.tall, parts[:-1])):
             row = list(line)
             for part in parts[1:] if titled else parts:
                 if titled and part.field.name == unnamed:
@@ -410,12 +562,19 @@ class Walk:
                     self.leaf(row, part)
             row.extend(tail)
             if self.layout.cells(row) <= self.row or len(parts) == titled or (named and len(parts) == 2):
+                folded = below_last and last is not None and self.too_deep(len(stack) + 1)
+                if folded and last is not None and self.more(last):
+                    row.append((lay.DIM, f"  … {self.more(last):,} more"))
                 yield row
                 yield from self.details(node, below)
-                if below_last and last is not None:
+                if below_last and last is not None and not folded:
                     yield from self.details(last, below)
                     stack.append(self.open(last, below))
                 return
+        if self.too_deep(len(stack)):
+            more = self.more(node)
+            yield [*line, *tail, (lay.DIM, f"  … {more:,} more")] if more else line + tail
+            return
         yield line + tail
         yield from self.details(node, below)
         frame = self.open(node, below)
@@ -441,7 +600,7 @@ class Walk:
                 continue
             name, member = members.pop()
             guide = before + ("├─ " if members else "└─ ")
-            below = before if len(stack) > DEEPEST_GUIDES else before + ("│  " if members else "   ")
+            below = before if len(stack) > self.guides else before + ("│  " if members else "   ")
             line: Line = [(lay.DIM, margin + guide)]
             nested: list[tuple[str, Json]] = []
             if isinstance(member, dict):

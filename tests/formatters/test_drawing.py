@@ -20,8 +20,9 @@ from wirelens.formatters.json import indented
 from wirelens.formatters.json import json as json_array
 from wirelens.formatters.layout import Layout, plain
 from wirelens.formatters.octets import c_array, dump, hex_digits
+from wirelens.formatters.palettes import LOOKS
 from wirelens.formatters.summary import duration, summary
-from wirelens.formatters.terminal import STYLES, Painter, cells
+from wirelens.formatters.terminal import Painter, cells
 from wirelens.formatters.tree import tree
 
 VECTORS = Path(__file__).parent.parent / "vectors"
@@ -73,14 +74,14 @@ def test_every_byte_is_in_the_hex_view_once(width: int | None) -> None:
 
 
 def test_views_fit_every_width() -> None:
-    painter = Painter()
+    painter = Painter("dark")
     for protocol, data in vectors(15):
         for record in codecs.decode(data, protocol):
             for width in (20, 79, None):
                 layout = Layout(width, cells)
                 for view in (tree, hexview):
                     for line in view(record, layout):
-                        assert all(style in STYLES or not style for style, _ in line)
+                        assert all(style in LOOKS or not style for style, _ in line)
                         text = plain(line)
                         assert text.replace("\u3000", " ").isprintable()
                         assert painter.paint(line).count("\x1b[0m") == sum(
@@ -97,7 +98,7 @@ def test_deep_nesting(depth: int) -> None:
     lines = [plain(line) for line in tree(record, Layout(None))]
     assert len(lines) == depth + 3
     assert max(map(len, lines)) < 150
-    assert f"(level {depth + 1})" in lines[-2] or depth < 24
+    assert f"{depth + 1}· " in lines[-2] or depth < 24
     hexes = [plain(line) for line in hexview(record, Layout(None))]
     assert len(hexes) > depth
     assert max(map(len, hexes)) < 200
