@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.words import clean, count, escape, quote
+from wirelens.formatters.names import split_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -217,16 +218,22 @@ def title(node: Node, names: list[str] | None = None) -> Line:
         return [(TYPE, f"({number:,})")]
     if kind == t.OBJECT:
         name = names[0] if names else node.type_name
-        line.append((WORD, clean(name) if name else 'object of class ""'))
+        line.extend(class_words(clean(name)) if name else [(WORD, 'object of class ""')])
     elif kind == t.REMOTE:
         line.append((WORD, "remote " + clean(node.type_name or "")))
     else:
         name = node.type_name
-        line.append((WORD if name else TYPE, clean(name) if name else node.kind_name))
+        line.extend(class_words(clean(name)) if name else [(TYPE, node.kind_name)])
         line.append((TYPE, f" ({_size(node, number // 2 if kind == t.MAP else number)})"))
     if node.referred:
         line.append((REFERENCE, " " + reference_name(node)))
     return line
+
+
+def class_words(name: str) -> Line:
+    """A class or type, its package in the background."""
+    package, last = split_package(name)
+    return [(TYPE, package), (WORD, last)] if package and last else [(WORD, name)]
 
 
 def _size(node: Node, number: int) -> str:
