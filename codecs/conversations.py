@@ -599,11 +599,6 @@ def _place_of(entry: tuple[int, Piece]) -> int:
     return entry[0]
 
 
-def known(messages: list[Message]) -> list[Record]:
-    """The records of known protocols."""
-    return [message.record for message in known_messages(messages)]
-
-
 def known_messages(messages: list[Message]) -> list[Message]:
     """The messages of known protocols."""
     return [message for message in messages if message.record.codec is not None]
