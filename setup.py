@@ -34,6 +34,7 @@ INTERPRETED = (
     "codecs/face",  # carries the documentation, which compiling drops
     "codecs/captures/pasting",  # one text at a time, most of it regular expressions
     "codecs/clocks.py",  # once for each message, and only where two ends are joined
+    "codecs/ends",  # likewise
 )
 
 # What is compiled besides codecs/.

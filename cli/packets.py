@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from wirelens.cli.input import PACKETS, STDIN, Input
 from wirelens.cli.stderr import warn
 from wirelens.codecs.captures.reader import Reader
-from wirelens.codecs.conversations import Conversations, known_messages
-from wirelens.codecs.record import any_damaged
+from wirelens.codecs.conversations import Conversations, known
 from wirelens.codecs.words import clean, count
 
 if TYPE_CHECKING:
@@ -93,9 +92,7 @@ def source_of(item: Input | Merged) -> Single | Merged:
 
 
 class Capture:
-    """Reads one capture, or several as one; `messages` counts those of the selected flows.
-
-    `undecoded`: whether any of them did not decode.
+    """Reads one capture, or several as one; `messages` counts those that are shown.
 
     With `explain` the verdicts on directions are collected in `verdicts`, for the caller to clear.
     `flows_before` is the number of flows in what was read before; the numbers of these continue it.
@@ -117,9 +114,8 @@ class Capture:
         self.conversations = Conversations(
             protocol, self.verdicts if explain else None, file=self.source.file, files=self.source.files
         )
-        self.selection = selection
+        self.selection = selection if selection is not None and selection.of_flows else None
         self.messages = 0
-        self.undecoded = False
 
     @property
     def flows(self) -> int:
@@ -130,26 +126,24 @@ class Capture:
         """The pieces of the selected streams, in portions."""
         selection = self.selection
         for pieces in self.source.pieces():
-            if selection is not None and selection.of_flows:
+            if selection is not None:
                 pieces = [piece for piece in pieces if selection.takes(piece.flow)]
             for at in range(0, len(pieces), PORTION):
                 yield pieces[at : at + PORTION]
 
     def records(self) -> Iterator[list[Record]]:
-        """The selected messages, each as soon as it is complete; bytes of no protocol are only counted."""
+        """The messages, each as soon as it is complete; bytes of other protocols are only counted."""
         for pieces in self.pieces():
-            yield self._selected(self.conversations.feed(pieces))
-        yield self._selected(self.conversations.close())
+            yield self._known(self.conversations.feed(pieces))
+        yield self._known(self.conversations.close())
 
-    def _selected(self, messages: list[Message]) -> list[Record]:
+    def _known(self, messages: list[Message]) -> list[Record]:
         selection = self.selection
-        if selection is not None and selection.flow is not None:
+        if selection is not None:
             messages = [message for message in messages if selection.takes_direction(message.direction)]
-        messages = known_messages(messages)
-        records = [message.record for message in messages]
+        records = known(messages)
         self.messages += len(records)
-        self.undecoded = self.undecoded or any_damaged(records)
-        return records if selection is None or selection.where is None else selection.of(messages)
+        return records
 
     @property
     def damaged(self) -> bool:
@@ -180,8 +174,7 @@ class Capture:
         unread = unread_packets(self.reader.ignored)
         if unread:
             warn(f"{name}: not read: {unread}")
-        beyond = "" if self.selection is None else self.selection.beyond(self.flows)
-        if not shown and not foreign and not beyond:
+        if not shown and not foreign:
             packets = count(self.reader.packets, "packet")
             warn(f"{name}: {packets}, none with TCP or UDP payload in the selected flows")
 

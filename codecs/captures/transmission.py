@@ -21,6 +21,8 @@ KEPT_US: Final = 1_000_000  # how long a message counts what is sent of it again
 KEPT: Final = 1 << 12  # messages of a direction that do
 LOGGED: Final = 1 << 10  # segments of a direction that are kept for `History.log`
 
+NO_ACKNOWLEDGEMENT: Final = -(1 << 40)  # before every position
+
 _MODULUS: Final = 1 << 32
 _HALF: Final = 1 << 31
 
@@ -31,10 +33,12 @@ class Stretch:
 
     `first` and `last`: where the packet's own bytes begin and end. `needless`: acknowledged before they were
     captured. `late`: they followed higher ones, so if this is the sender's end, the first copy was missed.
+    `blind`: captured before any acknowledgment, so they may have been received before the capture began.
     """
 
     __slots__ = (
         "acknowledgement",
+        "blind",
         "end",
         "first",
         "last",
@@ -68,6 +72,7 @@ class Stretch:
         self.mark: i64 = mark
         self.needless: bool = False
         self.late: bool = False
+        self.blind: bool = False
 
 
 @mypyc_attr(acyclic=True)
@@ -121,11 +126,14 @@ class Transmission:
     stream up to its end had been, which is when its receiver can read it; each -1 if unknown. `order` and
     `packet`: those of the packet of `first_us`, `end_order` and `end_packet` those of `own_us`. `mark`: as of
     the segment. `missing`: bytes of it that were not captured. `early_copy`: whether a copy was sent before
-    those that were captured, if this is the sender's end. `cuts` and `repeats`: places in it where a
-    packet begins, and (start, end) of what was sent again.
+    those that were captured, if this is the sender's end; `missed_copy`: whether some of its bytes were
+    acknowledged before they were captured; `blind`: whether some were captured before any acknowledgment, so
+    that copies may have been received before the capture began. `cuts` and `repeats`: places in it where a
+    packet begins, and (start, end, time) of what was sent again.
     """
 
     __slots__ = (
+        "blind",
         "cuts",
         "early_copy",
         "end",
@@ -133,6 +141,7 @@ class Transmission:
         "end_packet",
         "first_us",
         "mark",
+        "missed_copy",
         "missing",
         "order",
         "own_us",
@@ -161,20 +170,22 @@ class Transmission:
         self.mark: i64 = 0
         self.missing: i64 = 0
         self.early_copy: bool = False
+        self.missed_copy: bool = False
+        self.blind: bool = False
         self.cuts: list[int] = NO_CUTS
-        self.repeats: list[tuple[int, int]] = NO_REPEATS
+        self.repeats: list[tuple[int, int, int]] = NO_REPEATS
 
     @property
     def once(self) -> bool:
         """Whether each of its bytes was captured exactly once."""
-        return not self.repeats and self.missing == 0 and not self.early_copy
+        return not (self.repeats or self.missing or self.early_copy or self.missed_copy)
 
     @property
     def interface(self) -> int:
         """The index of the interface that captured its last byte."""
         return int(self.mark >> 16)
 
-    def repeat(self, start: i64, end: i64) -> None:
+    def repeat(self, start: i64, end: i64, time_us: i64) -> None:
         """Count a packet that sends the positions `start` to `end` again, if any of them are its own."""
         first: i64 = max(start, self.start) - self.start
         last: i64 = min(end, self.end) - self.start
@@ -182,7 +193,7 @@ class Transmission:
             return
         if self.repeats is NO_REPEATS:
             self.repeats = []
-        self.repeats.append((int(first), int(last)))
+        self.repeats.append((int(first), int(last), int(time_us)))
         self.packets += 1
         self.resent_bytes += last - first
 
@@ -190,21 +201,21 @@ class Transmission:
         """How often which bytes were captured: (start, end, copies) in order; those missing are left out."""
         length: int = self.end - self.start
         places = {0, length}
-        for start, end in self.repeats:
+        for start, end, _ in self.repeats:
             places.add(start)
             places.add(end)
         borders = sorted(places)
         found: list[tuple[int, int, int]] = []
         for index in range(len(borders) - 1):
             first, last = borders[index], borders[index + 1]
-            number = 1 + sum([1 for start, end in self.repeats if start <= first and last <= end])
+            number = 1 + sum([1 for start, end, _ in self.repeats if start <= first and last <= end])
             found.append((first, last, number))
         return found
 
 
 # Most messages are sent once, in a packet: these are their lists then, and never changed.
 NO_CUTS: Final[list[int]] = []
-NO_REPEATS: Final[list[tuple[int, int]]] = []
+NO_REPEATS: Final[list[tuple[int, int, int]]] = []
 
 
 class History:
@@ -219,7 +230,7 @@ class History:
         self._begun: bool = False
         self._base: i64 = 0
         self._high: i64 = 0  # end of the highest bytes
-        self._acked: i64 = -_MODULUS  # the position up to which the other side has acknowledged
+        self._acked: i64 = NO_ACKNOWLEDGEMENT  # the position up to which the other side has acknowledged
         self._stretches: list[Stretch] = []  # in order of position, none overlaps another
         self._floor: i64 = -_MODULUS  # bytes below this are no longer in it
         self._head: i64 = 0  # the first stretch that is not wholly before the next message
@@ -227,7 +238,7 @@ class History:
         self._looked: bool = False
         self._latest_order: i64 = -1  # of the packets up to there, the last one; and its time
         self._latest_us: i64 = -1
-        self._hole_end: i64 = -_MODULUS  # of the last hole that was neither filled nor acknowledged
+        self._hole_end: i64 = NO_ACKNOWLEDGEMENT  # of the last hole that was neither filled nor acknowledged
         self._repeats: list[Stretch] = []  # what was sent again, since the last message
         self._recent: list[Transmission] = []  # messages of which more may be sent again
 
@@ -257,6 +268,8 @@ class History:
         start = self._place(sequence)
         end: i64 = start + length
         stretch = Stretch(start, end, time_us, order, packet, acknowledgement, mark)
+        if self._acked == NO_ACKNOWLEDGEMENT:
+            stretch.blind = True
         if start >= self._high:
             self._stretches.append(stretch)
             self._high = end
@@ -316,6 +329,10 @@ class History:
                     message.cuts.append(int(stretch.start - start))
                 if stretch.late:
                     message.early_copy = True
+                if stretch.needless:
+                    message.missed_copy = True
+                if stretch.blind:
+                    message.blind = True
                 if not stretch.needless and stretch.order > own:
                     own = stretch.order
                     message.own_us = stretch.time_us
@@ -336,7 +353,7 @@ class History:
         if message.missing:
             message.own_us = message.readable_us = -1
         for repeat in self._repeats:
-            message.repeat(repeat.start, repeat.end)
+            message.repeat(repeat.start, repeat.end, repeat.time_us)
         self._head = index
         self._recent.append(message)
         self._prune(end)
@@ -401,6 +418,7 @@ class History:
             part = Stretch(position, stop, new.time_us, new.order, new.packet, new.acknowledgement, new.mark)
             part.first = new.first
             part.last = new.last
+            part.blind = new.blind
             part.needless = self._acked >= stop
             part.late = at < len(stretches) and new.time_us - stretches[at].time_us > EARLY_US
             remark = "acknowledged" if part.needless else "late"
@@ -425,7 +443,7 @@ class History:
         recent = self._recent
         index: i64 = len(recent) - 1
         while index >= 0 and recent[index].end > start:
-            recent[index].repeat(start, end)
+            recent[index].repeat(start, end, new.time_us)
             index -= 1
         if len(self._repeats) > STRETCHES:
             del self._repeats[: STRETCHES // 2]

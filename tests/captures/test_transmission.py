@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import pytest
+from building import ACK, PSH, SYN, Talk, ethernet, ipv4, pcap, tcp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.captures.building import ACK, PSH, SYN, Talk, ethernet, ipv4, pcap, tcp
 from wirelens.codecs.captures import Flow, Piece, Reader
 from wirelens.codecs.captures.merge import MergedReader
 from wirelens.codecs.captures.transmission import History, Transmission

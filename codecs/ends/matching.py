@@ -1,0 +1,402 @@
+"""Which connections of two ends are the same, and which of their messages.
+
+The unit is the message, by its position in the stream: the two ends see other packets. Equal messages vote
+for a difference of positions between two streams; a message matches only at the difference with most votes,
+so equal bytes elsewhere never match. Where only addresses and ports were translated, both ends have the same
+TCP sequence numbers, and one message is enough; where something rewrote those, more has to agree.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from wirelens.codecs.clocks import Bounds, Clocks
+from wirelens.codecs.ends.table import CUT, ONCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wirelens.codecs.ends.table import Connection, Table
+
+VOTERS: Final = 1 << 16  # messages of a connection that vote; of longer ones a sample does
+ALL_VOTERS: Final = 1 << 20  # those of all connections of an end
+PLACES: Final = 64  # a message that is found in more places does not vote
+MODULUS: Final = 1 << 32
+NO_LEAST: Final = 1 << 60
+
+# What connections with other sequence numbers need to be joined.
+LEAST_CALLS: Final = 6
+LEAST_COVERED: Final = 0.8  # of the messages between the first and the last one in common
+LEAST_NESTED: Final = 0.97  # of the calls, which take no longer at the server than at the client
+LEAST_BOUNDS: Final = 12
+MOST_OUTSIDE: Final = 0.02  # of the bounds on the clocks
+
+NO_MESSAGE: Final = "no message in common"
+FEW_CALLS: Final = "too few calls in common"
+NO_FIT: Final = "does not fit the clocks"
+AMBIGUOUS: Final = "ambiguous"
+
+Pair = tuple[int, int]  # the indexes of the same message, or connection, at the client and the server
+Source = tuple[int, int]  # the clocks of a client's and a server's message, as the numbers of their series
+
+
+class Rank(NamedTuple):
+    """What is known for two connections being the same; the greater the better."""
+
+    same_numbers: bool
+    covered: float
+    nested: float
+    fitting: float
+    calls: int
+    messages: int
+
+
+class Candidate:
+    """Two connections that may be the same.
+
+    `pairs`: the indexes of their common messages, those of the client first. `calls`: the number of calls
+    whose request and reply are among them, `nested` of which took no longer at the server. `bounds` on the
+    clocks, `outside` of which contradict the others.
+    """
+
+    def __init__(self, client: Connection, server: Connection) -> None:
+        self.client: Final = client
+        self.server: Final = server
+        self.same_numbers = False
+        self.pairs: list[Pair] = []
+        self.covered = 0.0
+        self.calls = 0
+        self.nested = 0
+        self.least_us = NO_LEAST
+        self.bounds: dict[Source, Bounds] = {}
+        self.number_of_bounds = 0
+        self.outside = 0
+        self.fits = False
+
+    @property
+    def rank(self) -> Rank:
+        """What is known for it."""
+        return Rank(
+            self.same_numbers,
+            round(self.covered, 3),
+            round(self.nested / self.calls, 3) if self.calls else 0.0,
+            round(1 - self.outside / self.number_of_bounds, 3) if self.number_of_bounds else 0.0,
+            self.calls,
+            len(self.pairs),
+        )
+
+    @property
+    def refused(self) -> str:
+        """Why it is not accepted, "" if it is."""
+        if self.same_numbers:
+            return ""
+        if self.calls < LEAST_CALLS or self.covered < LEAST_COVERED:
+            return FEW_CALLS
+        if self.nested < LEAST_NESTED * self.calls or self.number_of_bounds < LEAST_BOUNDS:
+            return NO_FIT
+        return "" if self.outside <= MOST_OUTSIDE * self.number_of_bounds else NO_FIT
+
+
+class Match:
+    """Two ends, joined.
+
+    `series`: for each end the numbers of the series of its clocks (`series_of`). `partners`: by the index of
+    a client's message, that of the server's, -1 without one; `partners_back` the other way. `connections`:
+    the pairs of connections. `clocks`: by the numbers of the series of both.
+    `unjoined`: for each end, how many connections have no partner, by reason.
+    """
+
+    def __init__(self, client: Table, server: Table, series: tuple[list[int], list[int]]) -> None:
+        self.client: Final = client
+        self.server: Final = server
+        self.series: Final = series
+        self.partners = array("q", [-1]) * client.count
+        self.partners_back = array("q", [-1]) * server.count
+        self.connections: list[Candidate] = []
+        self.clocks: dict[Source, Clocks] = {}
+        self.bounds: dict[Source, Bounds] = {}
+        self.least_us: dict[Source, int] = {}
+        self.joined: dict[Source, int] = {}  # the number of connections
+        self.unjoined: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self._join()
+
+    def source(self, pair: Pair) -> Source:
+        """The clocks of a message."""
+        mine, other = pair
+        return self.series[0][self.client.sources[mine]], self.series[1][self.server.sources[other]]
+
+    def _join(self) -> None:
+        candidates = self._candidates()
+        reasons: tuple[dict[int, str], dict[int, str]] = ({}, {})
+        taken: tuple[set[int], set[int]] = (set(), set())
+        candidates.sort(key=lambda one: one.rank, reverse=True)
+        at = 0
+        while at < len(candidates):
+            rank = candidates[at].rank
+            end = at
+            while end < len(candidates) and candidates[end].rank == rank:
+                end += 1
+            group = [one for one in candidates[at:end] if not self._is_taken(one, taken)]
+            at = end
+            accepted: list[Candidate] = []
+            for one in group:
+                refused = one.refused or self._contradiction(one)
+                if refused:
+                    reasons[0].setdefault(one.client.number, refused)
+                    reasons[1].setdefault(one.server.number, refused)
+                else:
+                    accepted.append(one)
+            times_client: dict[int, int] = {}
+            times_server: dict[int, int] = {}
+            for one in accepted:
+                times_client[one.client.number] = times_client.get(one.client.number, 0) + 1
+                times_server[one.server.number] = times_server.get(one.server.number, 0) + 1
+            for one in accepted:
+                client, server = one.client.number, one.server.number
+                if times_client[client] > 1 or times_server[server] > 1:
+                    reasons[0][client] = reasons[1][server] = AMBIGUOUS
+                else:
+                    self._accept(one)
+                taken[0].add(client)
+                taken[1].add(server)
+        joined = (
+            {one.client.number for one in self.connections},
+            {one.server.number for one in self.connections},
+        )
+        for end, table in enumerate((self.client, self.server)):
+            for connection in table.connections:
+                if connection.number not in joined[end]:
+                    reason = reasons[end].get(connection.number, NO_MESSAGE)
+                    self.unjoined[end][reason] = self.unjoined[end].get(reason, 0) + 1
+        self._settle_clocks()
+
+    def _is_taken(self, one: Candidate, taken: tuple[set[int], set[int]]) -> bool:
+        return one.client.number in taken[0] or one.server.number in taken[1]
+
+    def _contradiction(self, one: Candidate) -> str:
+        """Why a candidate with other sequence numbers does not fit those joined before it, or ""."""
+        if one.same_numbers:
+            return ""
+        agrees = False
+        for source, bounds in one.bounds.items():
+            known = self.bounds.get(source)
+            if known is None or len(known) < LEAST_BOUNDS:
+                continue
+            clocks = self.clocks.get(source)
+            if clocks is None or 2 * len(clocks.bounds) <= len(known):
+                so_far = Bounds()
+                so_far.extend(known)
+                clocks = self.clocks[source] = Clocks(so_far, 0)
+            if clocks.contradicted(bounds) > MOST_OUTSIDE * len(bounds):
+                return NO_FIT
+            agrees = True
+        return "" if agrees or one.fits else NO_FIT
+
+    def _accept(self, one: Candidate) -> None:
+        self.connections.append(one)
+        for mine, other in one.pairs:
+            self.partners[mine] = other
+            self.partners_back[other] = mine
+        for source, bounds in one.bounds.items():
+            self.bounds.setdefault(source, Bounds()).extend(bounds)
+            self.least_us[source] = min(self.least_us.get(source, NO_LEAST), one.least_us)
+            self.joined[source] = self.joined.get(source, 0) + 1
+
+    def _settle_clocks(self) -> None:
+        for source, bounds in self.bounds.items():
+            least = self.least_us[source]
+            self.clocks[source] = Clocks(bounds, least if least < NO_LEAST else 0)
+        self.bounds = {}
+
+    # --- candidates ----------------------------------------------------------------------------------
+
+    def _candidates(self) -> list[Candidate]:
+        """All pairs of connections with a message in common."""
+        best: dict[tuple[int, int], dict[int, tuple[int, int]]] = {}
+        for (client, server, side, difference), weight in self._votes().items():
+            sides = best.setdefault((client, server), {})
+            if side not in sides or sides[side] < (weight, -difference):
+                sides[side] = (weight, -difference)
+        found: list[Candidate] = []
+        for (client, server), sides in best.items():
+            differences = {side: -difference for side, (_, difference) in sides.items()}
+            one = Candidate(self.client.connections[client], self.server.connections[server])
+            self._compare(one, differences)
+            if one.pairs:
+                found.append(one)
+        return found
+
+    def _votes(self) -> dict[tuple[int, int, int, int], int]:
+        """The votes, in bytes, for (connection of the client, of the server, side, difference)."""
+        votes: dict[tuple[int, int, int, int], int] = {}
+        mine, others = self.client, self.server
+        voters = _voters(mine)
+        other_voters = _voters(others)
+        _count(votes, (mine, mine.keys, voters), (others, others.keys, other_voters))
+        for one_cut in (True, False):  # a cut message is compared by its first bytes
+            first = [voter for voter in voters if bool(mine.flags[voter[2]] & CUT) == one_cut]
+            second = other_voters
+            if not one_cut:
+                second = [voter for voter in other_voters if others.flags[voter[2]] & CUT]
+            if first and second:
+                _count(votes, (mine, mine.heads, first), (others, others.heads, second))
+        return votes
+
+    def _compare(self, one: Candidate, differences: dict[int, int]) -> None:
+        """Find the common messages of two connections, and what speaks for these being the same."""
+        same = True
+        for side in (0, 1):
+            client_first = one.client.sequences[side]
+            server_first = one.server.sequences[side]
+            if client_first < 0 or server_first < 0:
+                continue
+            distance = (client_first - server_first) % MODULUS
+            if distance >= MODULUS // 2:
+                distance -= MODULUS
+            if side not in differences:
+                continue
+            same = same and (differences[side] - distance) % MODULUS == 0
+        if same and len(differences) == 1:
+            side = 1 - next(iter(differences))
+            client_first, server_first = one.client.sequences[side], one.server.sequences[side]
+            if client_first >= 0 and server_first >= 0:
+                distance = (client_first - server_first) % MODULUS
+                differences[side] = distance - MODULUS if distance >= MODULUS // 2 else distance
+        one.same_numbers = same
+        covered = 1.0
+        for side, difference in sorted(differences.items()):
+            pairs, between = self._common(one.client.streams[side], one.server.streams[side], difference)
+            if pairs:
+                covered = min(covered, len(pairs) / between)
+            one.pairs += pairs
+        one.covered = covered if len(differences) == 2 else 0.0
+        self._weigh(one)
+
+    def _common(self, mine: array[int], others: array[int], difference: int) -> tuple[list[Pair], int]:
+        """The common messages of two streams, and how many there are from the first to the last of them.
+
+        That is the number at the end that has more.
+        """
+        client, server = self.client, self.server
+        found: list[Pair] = []
+        places: list[tuple[int, int]] = []
+        at = 0
+        for place, index in enumerate(mine):
+            start = client.starts[index] + difference
+            while at < len(others) and server.starts[others[at]] < start:
+                at += 1
+            if at == len(others):
+                break
+            other = others[at]
+            if server.starts[other] == start and self._are_equal(index, other):
+                found.append((index, other))
+                places.append((place, at))
+        if not found:
+            return found, 0
+        (first, first_other), (last, last_other) = places[0], places[-1]
+        return found, 1 + max(last - first, last_other - first_other)
+
+    def _are_equal(self, mine: int, other: int) -> bool:
+        client, server = self.client, self.server
+        if (client.flags[mine] | server.flags[other]) & CUT:
+            return client.heads[mine] == server.heads[other] != 0
+        return client.keys[mine] == server.keys[other] and client.lengths[mine] == server.lengths[other]
+
+    def _weigh(self, one: Candidate) -> None:
+        """Count calls, those that are nested, and bounds on the clocks."""
+        client, server = self.client, self.server
+        partners = dict(one.pairs)
+        side_of = set(one.client.streams[0])
+        longer: list[tuple[int, int, Source]] = []  # calls that took longer at the server
+        for mine, other in one.pairs:
+            if client.flags[mine] & server.flags[other] & ONCE:
+                here, there = client.firsts[mine], server.firsts[other]
+                if here >= 0 and there >= 0:
+                    bounds = one.bounds.setdefault(self.source((mine, other)), Bounds())
+                    bounds.add(client.orders[mine], here, there - here, mine in side_of)
+            pair = client.pairs[mine]
+            if not pair or client.reply_of(pair) != mine:
+                continue
+            request = client.request_of(pair)
+            asked = partners.get(request)
+            if asked is None:
+                continue
+            one.calls += 1
+            took = client.readables[mine] - client.firsts[request]
+            worked = server.firsts[other] - server.readables[asked]
+            times = (client.readables[mine], client.firsts[request])
+            known = min(*times, server.firsts[other], server.readables[asked]) >= 0
+            if known and took < worked:
+                longer.append((request, mine, self.source((mine, other))))
+            once = client.flags[mine] & client.flags[request] & server.flags[other] & server.flags[asked]
+            if once & ONCE and 0 <= took - worked < one.least_us:
+                one.least_us = took - worked
+        one.nested = one.calls - len(longer)
+        one.fits = True
+        for source, bounds in one.bounds.items():
+            clocks = Clocks(bounds, 0)
+            one.number_of_bounds += len(bounds)
+            one.outside += clocks.outside
+            short = any(span.stop - span.start < LEAST_BOUNDS for span in clocks.spans)
+            if len(clocks.spans) > 1 and short:
+                one.fits = False
+            for request, reply, where in longer:  # which proves nothing if a clock was set in between
+                if where == source and clocks.span(client.orders[request], client.orders[reply]) is None:
+                    one.nested += 1
+
+
+Voter = tuple[int, int, int]  # connection, side, index of the message
+
+
+def _voters(table: Table) -> list[Voter]:
+    """The messages that vote: of long connections those with certain hashes, the same ones at both ends."""
+    most = VOTERS
+    while True:
+        total = sum(
+            [min(len(stream), most) for connection in table.connections for stream in connection.streams]
+        )
+        if total <= ALL_VOTERS or most <= 64:
+            break
+        most //= 2
+    found: list[Voter] = []
+    for number, connection in enumerate(table.connections):
+        for side, stream in enumerate(connection.streams):
+            mask = 0
+            while len(stream) // (mask + 1) > most:
+                mask = 2 * mask + 1
+            found += [
+                (number, side, index)
+                for index in stream
+                if not (table.keys[index] or table.heads[index]) & mask
+            ]
+    return found
+
+
+def _count(
+    votes: dict[tuple[int, int, int, int], int],
+    mine: tuple[Table, array[int], Iterable[Voter]],
+    others: tuple[Table, array[int], list[Voter]],
+) -> None:
+    """Add the votes of equal keys."""
+    table, keys, voters = mine
+    other_table, other_keys, other_voters = others
+    ordered = sorted(
+        [voter for voter in other_voters if other_keys[voter[2]]], key=lambda v: other_keys[v[2]]
+    )
+    sorted_keys = array("q", [other_keys[voter[2]] for voter in ordered])
+    for number, side, index in voters:
+        key = keys[index]
+        if not key:
+            continue
+        first = bisect_left(sorted_keys, key)
+        if first == len(sorted_keys) or sorted_keys[first] != key:
+            continue
+        last = bisect_right(sorted_keys, key, first)
+        if last - first > PLACES:
+            continue
+        for other_number, other_side, other in ordered[first:last]:
+            if other_side == side:
+                vote = (number, other_number, side, other_table.starts[other] - table.starts[index])
+                votes[vote] = votes.get(vote, 0) + table.lengths[index]

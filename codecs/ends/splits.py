@@ -1,0 +1,282 @@
+"""Where the time of a call went: on the way there, in the server, on the way back; what was lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from wirelens.codecs.ends.table import BLIND, CUT, EARLY_COPY, MISSED_COPY, ONCE, ONE_WAY, PLAIN, REQUEST
+
+if TYPE_CHECKING:
+    from wirelens.codecs.call import Call
+    from wirelens.codecs.ends.matching import Match
+    from wirelens.codecs.ends.table import Connection, Table
+
+BOTH: Final = "both"
+CLIENT: Final = "client"
+SERVER: Final = "server"
+CLOCK_STEP: Final = "a clock was set near it: its times on the way are not known"
+
+
+class Loss(NamedTuple):
+    """How a message got to the other end.
+
+    `lost`: copies sent less those that arrived, None if unknown. `first_us`, `last_us`: when the sender's end
+    saw the first and the last copy, equal if it was sent once. `unseen`: "sender" or "receiver" if that end's
+    capture lacks a copy. `resent_bytes`: what its sender sent more than once. `extra`: copies that arrived in
+    addition.
+    """
+
+    lost: int | None
+    first_us: int
+    last_us: int
+    unseen: str
+    resent_bytes: int
+    extra: int
+
+
+class Split(NamedTuple):
+    """What both ends show of a call; in microseconds, None if unknown.
+
+    `answered_us`: when all bytes of the reply were at the client. `remarks`: what happened to its messages,
+    for people.
+    """
+
+    seen: str
+    request_transit_us: int | None = None
+    server_time_us: int | None = None
+    reply_transit_us: int | None = None
+    uncertainty_us: int | None = None
+    request_held_us: int | None = None
+    reply_held_us: int | None = None
+    request_lost: int | None = None
+    reply_lost: int | None = None
+    resent_bytes: int | None = None
+    answered_us: int | None = None
+    sent_us: int | None = None
+    remarks: tuple[str, ...] = ()
+
+    def put(self, call: Call) -> None:
+        """Set the members of a call."""
+        call.seen = self.seen
+        call.request_transit_us = self.request_transit_us
+        call.server_time_us = self.server_time_us
+        call.reply_transit_us = self.reply_transit_us
+        call.uncertainty_us = self.uncertainty_us
+        call.request_held_us = self.request_held_us
+        call.reply_held_us = self.reply_held_us
+        call.request_lost = self.request_lost
+        call.reply_lost = self.reply_lost
+        if self.resent_bytes is not None:
+            call.resent_bytes = self.resent_bytes
+        if self.reply_held_us and self.answered_us is not None and self.sent_us is not None:
+            call.answered_us = self.answered_us
+            call.latency_us = self.answered_us - self.sent_us
+
+
+class Splits:
+    """The splits of the calls of two ends that were joined, by the number of their pair."""
+
+    def __init__(self, match: Match) -> None:
+        self.match: Final = match
+        self._latest: Final[dict[int, int]] = {}  # of streams at the server: the end of their last message
+        self._one_way: Final = (_one_way(match.client), _one_way(match.server))
+        self._server_end_us: Final = match.server.last_us
+        self._joined: Final = {one.client.number: one.server for one in match.connections}
+
+    def of_client(self, pair: int, flow: int, one_way: int = 0) -> Split:
+        """The split of a client's call; `one_way`: which of its flow's one-way requests, if `pair` is 0."""
+        client = self.match.client
+        request = client.request_of(pair) if pair else _nth(self._one_way[0], flow, one_way)
+        reply = client.reply_of(pair) if pair else -1
+        partners = self.match.partners
+        asked = partners[request] if request >= 0 else -1
+        answered = partners[reply] if reply >= 0 else -1
+        if asked < 0 and answered < 0:
+            return self._client_only(request, reply, flow)
+        return self._split(request, reply, asked, answered)
+
+    def is_joined(self, pair: int, flow: int, one_way: int = 0) -> bool:
+        """Whether a server's call is one of the client's calls too."""
+        server = self.match.server
+        request = server.request_of(pair) if pair else _nth(self._one_way[1], flow, one_way)
+        reply = server.reply_of(pair) if pair else -1
+        back = self.match.partners_back
+        return (request >= 0 and back[request] >= 0) or (reply >= 0 and back[reply] >= 0)
+
+    def _client_only(self, request: int, reply: int, flow: int) -> Split:
+        """The split of a call whose messages the server's capture does not have."""
+        server = self._joined.get(flow)
+        if server is None or request < 0 or reply >= 0:
+            return Split(CLIENT)
+        return Split(CLIENT, remarks=self._never_arrived(request, server))
+
+    def _never_arrived(self, request: int, server: Connection) -> tuple[str, ...]:
+        """Whether the server's capture went on without a request, although it has those before it."""
+        match = self.match
+        stream = server.streams[0]
+        if not stream:
+            return ()
+        before = [match.partners_back[index] for index in (stream[0], stream[-1])]
+        sent = match.client.firsts[request]
+        if before[1] < 0 or match.client.orders[before[1]] > match.client.orders[request]:
+            return ()
+        mine, other = before[1], stream[-1]
+        clocks = match.clocks.get(match.source((mine, other)))
+        span = (
+            None if clocks is None else clocks.span(match.client.orders[mine], match.client.orders[request])
+        )
+        estimate = None if clocks is None or span is None else clocks.estimate(span, sent)
+        if estimate is None or sent + estimate.theta_us + estimate.uncertainty_us > self._server_end_us:
+            return ()
+        return ("the request never reached the server",)
+
+    def _split(self, request: int, reply: int, asked: int, answered: int) -> Split:
+        """The split of a call whose request or reply (at the client) both ends have."""
+        client, server = self.match.client, self.match.server
+        there = loss(client, request, server, asked) if request >= 0 <= asked else None
+        back = loss(server, answered, client, reply) if reply >= 0 <= answered else None
+        replied = answered
+        if replied < 0 <= asked and server.pairs[asked]:
+            replied = server.reply_of(server.pairs[asked])
+        remarks: list[str] = []
+        if replied >= 0 > reply:
+            remarks.append("answered, the reply never reached the client")
+        sent = client.firsts[request] if request >= 0 else -1
+        arrived = server.readables[asked] if asked >= 0 else -1
+        left = server.firsts[replied] if replied >= 0 else -1
+        read = client.readables[reply] if reply >= 0 else -1
+        if request >= 0 and client.flags[request] & EARLY_COPY:
+            sent = -1
+        if replied >= 0 and server.flags[replied] & EARLY_COPY:
+            left = -1
+        pairs = [(mine, other) for mine, other in ((request, asked), (reply, answered)) if mine >= 0 <= other]
+        sources = {self.match.source(pair) for pair in pairs}
+        clocks = self.match.clocks.get(sources.pop()) if len(sources) == 1 else None
+        span = None
+        estimate = None
+        if clocks is not None:
+            orders = [client.orders[mine] for mine, _ in pairs]
+            span = clocks.span(min(orders), max(orders))
+            times = [time for time in (sent, read) if time >= 0]
+            if span is not None and times:
+                estimate = clocks.estimate(span, sum(times) // len(times))
+        if estimate is not None:
+            theta, width = round(estimate.theta_us), -int(-estimate.uncertainty_us // 1)
+            if there is not None and there.last_us > there.first_us:
+                if server.flags[asked] & BLIND:
+                    arrived = -1
+                    there = there._replace(lost=None)
+                elif there.last_us + theta + width > server.last_us:
+                    there = there._replace(lost=None)
+            if back is not None and back.last_us > back.first_us:
+                if client.flags[reply] & BLIND:
+                    read = -1
+                    back = back._replace(lost=None)
+                elif back.last_us - theta + width > client.last_us:
+                    back = back._replace(lost=None)
+        if back is not None:
+            remarks[:0] = words(back, "back", SERVER, CLIENT)
+        if there is not None:
+            remarks[:0] = words(there, "there", CLIENT, SERVER)
+        resent = None
+        if there is not None:
+            resent = there.resent_bytes + (0 if back is None else back.resent_bytes)
+        split = Split(
+            BOTH,
+            server_time_us=left - arrived if left >= 0 and arrived >= 0 else None,
+            request_held_us=None if arrived < 0 else _positive(arrived - server.owns[asked]),
+            reply_held_us=None if read < 0 else _positive(read - client.owns[reply]),
+            request_lost=None if there is None else there.lost,
+            reply_lost=None if back is None else back.lost,
+            resent_bytes=resent,
+            answered_us=client.owns[reply] if reply >= 0 else None,
+            sent_us=sent if sent >= 0 else None,
+            remarks=tuple(remarks),
+        )
+        if clocks is not None and span is None:
+            return split._replace(server_time_us=None, remarks=(*remarks, CLOCK_STEP))
+        if estimate is None:
+            return split
+        return split._replace(
+            request_transit_us=arrived - sent - theta if sent >= 0 and arrived >= 0 else None,
+            reply_transit_us=read - left + theta if read >= 0 and left >= 0 else None,
+            uncertainty_us=width,
+        )
+
+
+def loss(sender: Table, sent: int, receiver: Table, arrived: int) -> Loss:
+    """How a message got from one end to the other."""
+    start, end = sender.copies.get(sent, PLAIN), receiver.copies.get(arrived, PLAIN)
+    resent = sum([last - first for first, last, _ in start.repeats])
+    first_us = sender.firsts[sent]
+    last_us = max([time for *_, time in start.repeats], default=first_us)
+    if sender.flags[sent] & (EARLY_COPY | MISSED_COPY | CUT):
+        return Loss(None, first_us, last_us, "sender", resent, 0)
+    if receiver.flags[arrived] & (MISSED_COPY | CUT):
+        return Loss(None, first_us, last_us, "receiver", resent, 0)
+    if sender.flags[sent] & receiver.flags[arrived] & ONCE:
+        return Loss(0, first_us, first_us, "", 0, 0)
+    length = sender.lengths[sent]
+    places = sorted({0, length, *start.cuts, *[first for first, _, _ in start.repeats]})
+    lost = 0
+    unseen = False
+    extra = 0
+    for index in range(len(places) - 1):
+        first, last = places[index], places[index + 1]
+        borders = {first, last}
+        for one, other, _ in (*start.repeats, *end.repeats):
+            borders |= {border for border in (one, other) if first < border < last}
+        ordered = sorted(borders)
+        most = 0
+        for place in range(len(ordered) - 1):
+            copies = _copies(start.repeats, ordered[place]) - _copies(end.repeats, ordered[place])
+            most = max(most, copies)
+            unseen = unseen or copies < 0
+        extra = max(extra, max([_copies(end.repeats, border) for border in ordered[:-1]]))
+        lost += most
+    if unseen:
+        return Loss(None, first_us, last_us, "sender", resent, extra)
+    return Loss(lost, first_us, last_us, "", resent, extra)
+
+
+def _copies(repeats: tuple[tuple[int, int, int], ...], place: int) -> int:
+    """How many of the repeats have the byte at a place."""
+    return sum([1 for first, last, _ in repeats if first <= place < last])
+
+
+def words(one: Loss, way: str, sender: str, receiver: str) -> list[str]:
+    """What happened to a message on its way, for people."""
+    found: list[str] = []
+    if one.lost:
+        again_us = one.last_us - one.first_us
+        again = f", sent again after {again_us / 1000:.0f} ms" if again_us > 0 else ""
+        number = "" if one.lost == 1 else f"{one.lost} copies "
+        found.append(f"{number}lost on the way {way}{again}")
+    if one.unseen:
+        end = sender if one.unseen == "sender" else receiver
+        found.append(
+            f"the capture at the {end} lacks a copy of the {'request' if way == 'there' else 'reply'}"
+        )
+    if one.extra:
+        found.append("arrived twice" if one.extra == 1 else f"arrived {one.extra + 1} times")
+    return found
+
+
+def _positive(duration: int) -> int | None:
+    return duration if duration > 0 else None
+
+
+def _one_way(table: Table) -> dict[int, list[int]]:
+    """The indexes of one-way requests, by the number of their flow."""
+    found: dict[int, list[int]] = {}
+    for connection in table.connections:
+        both = sorted([index for stream in connection.streams for index in stream])
+        ones = [index for index in both if table.flags[index] & ONE_WAY and table.flags[index] & REQUEST]
+        if ones:
+            found[connection.number] = ones
+    return found
+
+
+def _nth(ones: dict[int, list[int]], flow: int, number: int) -> int:
+    numbers = ones.get(flow, [])
+    return numbers[number] if number < len(numbers) else -1

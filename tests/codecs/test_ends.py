@@ -1,0 +1,200 @@
+"""Calls captured at both ends: joined, split and explained as the simulation made them."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
+
+from two_ends import SECOND, Figures, Plan, World, joined, measure, plan_of, table_of
+
+from wirelens.codecs.ends.matching import AMBIGUOUS, FEW_CALLS, NO_FIT, NO_MESSAGE, Match
+from wirelens.codecs.ends.splits import CLOCK_STEP, Split, Splits
+from wirelens.codecs.ends.table import series_of
+
+LOSSY = Plan(seed=3, loss=0.03, connections=3)
+
+
+def figures(plan: Plan) -> Figures:
+    found = Figures()
+    measure(plan, found)
+    return found
+
+
+@pytest.mark.parametrize("protocol", ["dubbo", "bolt", "esnp", "http"])
+def test_every_call_is_split_as_it_was(protocol: str) -> None:
+    counts = figures(Plan(seed=1, protocol=protocol, width=1 if protocol == "http" else 4)).counts
+    assert counts["wrong joins"] == 0
+    assert counts["joined"] == 2
+    assert counts["calls"] == counts["matched"] == 80
+    assert 75 <= counts["whole"] == counts["split"] == counts["inside"] == counts["server right"]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        LOSSY,
+        replace(LOSSY, reorder=True, jitter=2000),
+        replace(LOSSY, offload=True, large=0.5),
+        replace(LOSSY, translated=True),
+        replace(LOSSY, translated=True, rewritten=True),
+        replace(LOSSY, twice=1.0),
+        replace(LOSSY, asymmetry=4, ppm=-100, offset=-4 * 3600 * SECOND),
+        replace(LOSSY, late=(0.2, 0), early=(0, 0.2)),
+        replace(LOSSY, protocol="http", width=1),
+        replace(LOSSY, protocol="bolt", wander=1, heavy=True),
+    ],
+    ids=lambda plan: str(plan.seed),
+)
+def test_what_networks_and_captures_do(plan: Plan) -> None:
+    found = figures(plan)
+    counts = found.counts
+    assert counts["wrong joins"] == 0
+    assert counts["calls"] == counts["matched"] > 50
+    assert counts["split"] >= 0.98 * counts["whole"]
+    assert counts["inside"] == counts["split"]
+    assert counts["server right"] == counts["timed"]
+    assert counts["told right"] == counts["told"]
+    assert counts["lossy"] > 0
+    assert max(found.ratios) < 1.6
+
+
+@pytest.mark.parametrize("rewritten", [False, True])
+def test_connections_with_the_same_bytes(rewritten: bool) -> None:
+    plan = Plan(seed=5, connections=3, twins=True, translated=True, rewritten=rewritten)
+    counts = figures(plan).counts
+    assert (counts["joined"], counts["wrong joins"]) == (3, 0)
+
+
+def test_strangers_with_the_same_bytes_are_not_joined() -> None:
+    world = World(Plan(seed=6, connections=1, strangers=True, translated=True, rewritten=True))
+    match, _, calls = joined(world.capture(0), world.capture(1))
+    assert len(match.connections) == 1
+    for reasons in match.unjoined:
+        assert sum(reasons.values()) == 1
+        assert set(reasons) <= {NO_FIT, FEW_CALLS, AMBIGUOUS}
+    assert len(calls) == 80
+
+
+def test_a_clock_that_is_set() -> None:
+    plan = Plan(seed=7, calls=200, ppm=0, steps=[(2 * SECOND, 5 * SECOND)], connections=1)
+    counts = figures(plan).counts
+    assert counts["matched"] == counts["calls"] == 200
+    assert counts["inside"] == counts["split"] >= 190
+    world = World(plan)
+    match, splits, calls = joined(world.capture(0), world.capture(1))
+    (clocks,) = match.clocks.values()
+    assert len(clocks.spans) == 2
+    found = [splits.of_client(call.pair, call.flow) for call in calls]
+    across = [split for split in found if CLOCK_STEP in split.remarks]
+    assert 1 <= len(across) <= 10
+    assert all(split.server_time_us is None and split.request_transit_us is None for split in across)
+
+
+def test_nothing_in_common() -> None:
+    first, second = World(Plan(seed=8)), World(Plan(seed=9, protocol="bolt"))
+    match, splits, calls = joined(first.capture(0), second.capture(1))
+    assert match.connections == []
+    assert match.unjoined == ({NO_MESSAGE: 2}, {NO_MESSAGE: 2})
+    assert {splits.of_client(call.pair, call.flow).seen for call in calls} == {"client"}
+
+
+def test_a_few_calls_with_rewritten_numbers_are_too_few() -> None:
+    world = World(Plan(seed=10, calls=4, connections=1, rewritten=True))
+    match, _, _ = joined(world.capture(0), world.capture(1))
+    assert match.unjoined == ({FEW_CALLS: 1}, {FEW_CALLS: 1})
+    world = World(Plan(seed=10, calls=1, connections=1, unanswered=0))
+    match, splits, (call,) = joined(world.capture(0), world.capture(1))
+    assert len(match.connections) == 1
+    assert splits.of_client(call.pair, call.flow).server_time_us is not None
+
+
+def test_calls_of_the_server_alone() -> None:
+    world = World(Plan(seed=11, connections=2, early=(0.5, 0.0)))
+    server, server_calls = table_of(world.capture(1))
+    client, _ = table_of(world.capture(0))
+    splits = Splits(Match(client, server, (series_of(client, ["c"]), series_of(server, ["s"]))))
+    seen = [splits.is_joined(call.pair, call.flow) for call in server_calls]
+    assert len(seen) == 80
+    assert 30 <= sum(seen) <= 50
+
+
+def test_remarks_on_what_was_lost() -> None:
+    world = World(LOSSY)
+    match, splits, calls = joined(world.capture(0), world.capture(1))
+    remarks = [remark for call in calls for remark in splits.of_client(call.pair, call.flow).remarks]
+    starts = {remark.partition(", ")[0] for remark in remarks}
+    assert {"lost on the way there", "lost on the way back"} <= starts
+    assert any(", sent again after " in remark for remark in remarks)
+    assert match.unjoined == ({}, {})
+
+
+def test_two_clients_with_clocks_of_their_own_and_a_rotated_server() -> None:
+    names = ["cap/client-1.pcap", "cap/client-2.pcap", "cap/client-3.pcap", "cap/other-4.pcap"]
+    table, _ = table_of(World(Plan(seed=12)).capture(0))
+    table.clocks = [(0, 0), (1, 0), (2, 0), (3, 0)]
+    table.times = [(0, 100), (100, 200), (150, 300), (400, 500)]
+    first, second, third, fourth = series_of(table, names)
+    assert first == second != third
+    assert fourth not in (first, third)
+
+
+def by_number(client: bytes, server: bytes) -> dict[int, Split]:
+    _, splits, calls = joined(client, server)
+    return {call.call: splits.of_client(call.pair, call.flow) for call in calls}
+
+
+def test_the_example(shared: Path) -> None:
+    folder = shared / "field" / "ends"
+    client, server = (folder / "client.pcap").read_bytes(), (folder / "server.pcap").read_bytes()
+    match, _, calls = joined(client, server)
+    (clocks,) = match.clocks.values()
+    estimate = clocks.estimate(clocks.spans[0], clocks.bounds.times[0])
+    assert estimate is not None
+    assert abs(estimate.theta_us - 37_500_000) < 50
+    assert 2000 <= estimate.uncertainty_us <= 2050
+    splits = by_number(client, server)
+    fifth, ninth, thirteenth = splits[5], splits[9], splits[13]
+    assert abs((fifth.request_transit_us or 0) - 202_000) < 50
+    assert abs((fifth.server_time_us or 0) - 12_500) < 50
+    assert abs((fifth.reply_transit_us or 0) - 2000) < 50
+    assert (fifth.request_lost, fifth.reply_lost) == (1, 0)
+    assert ninth.server_time_us == 1_400_000
+    assert next(call.late for call in calls if call.call == 9)
+    assert thirteenth.server_time_us is None
+    assert next(call.outcome for call in calls if call.call == 13) == "unanswered"
+
+
+def test_what_both_ends_show_adds_up() -> None:
+    world = World(replace(LOSSY, width=16, apart=2000, loss=0.05))
+    client = world.capture(0)
+    _, splits, calls = joined(client, world.capture(1))
+    held = 0
+    for call in calls:
+        split = splits.of_client(call.pair, call.flow)
+        parts = (split.request_transit_us, split.server_time_us, split.reply_transit_us)
+        if None in parts:
+            continue
+        split.put(call)
+        assert call.latency_us is not None
+        held += bool(call.reply_held_us)
+        assert sum(part for part in parts if part is not None) == call.latency_us + (call.reply_held_us or 0)
+    assert held > 0
+
+
+@pytest.mark.slow
+@pytest.mark.once
+def test_many_pairs() -> None:
+    plain, stepped = Figures(), Figures()
+    for seed in range(1000, 1040):
+        plan = plan_of(seed)
+        measure(plan, stepped if plan.steps else plain)
+    counts = plain.counts
+    assert counts["wrong joins"] == stepped.counts["wrong joins"] == 0
+    assert counts["matched"] >= 0.99 * counts["calls"]
+    assert counts["split"] >= 0.997 * counts["whole"]
+    assert counts["inside"] >= 0.998 * counts["split"]
+    assert counts["server right"] >= 0.999 * counts["timed"]
+    assert counts["told right"] >= 0.999 * counts["told"]
