@@ -95,7 +95,8 @@ class Capture:
     """Reads one capture, or several as one; `messages` counts those that are shown.
 
     With `explain` the verdicts on directions are collected in `verdicts`, for the caller to clear.
-    `flows_before` is the number of flows in what was read before; the numbers of these continue it.
+    `flows_before` is the number of flows in what was read before; the numbers of these continue it. Without
+    `sources` records do not get their origin.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class Capture:
         selection: Selection | None,
         explain: bool = False,
         flows_before: int = 0,
+        sources: bool = True,
     ) -> None:
         self.source = source_of(item)
         self.name = self.source.name
@@ -112,7 +114,11 @@ class Capture:
         self.reader.assembler.flows = flows_before
         self.verdicts: dict[tuple[int, int], Verdict] = {}
         self.conversations = Conversations(
-            protocol, self.verdicts if explain else None, file=self.source.file, files=self.source.files
+            protocol,
+            self.verdicts if explain else None,
+            sources,
+            self.source.file,
+            files=self.source.files,
         )
         self.selection = selection if selection is not None and selection.of_flows else None
         self.messages = 0

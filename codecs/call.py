@@ -5,9 +5,10 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import mypyc_attr
 
+from wirelens.codecs.conversations import Message
 from wirelens.codecs.json_text import loads, quoted
 from wirelens.codecs.node import Json
-from wirelens.codecs.numbers import LAST_MICROSECOND, write_int, write_seconds, write_time
+from wirelens.codecs.numbers import LAST_MICROSECOND, time_text, write_int, write_seconds, write_time
 
 OK: Final = "ok"
 ERROR: Final = "error"
@@ -64,6 +65,8 @@ MEMBERS: Final[tuple[tuple[str, str], ...]] = (
 )
 _KEYS: Final = [b'"' + name.encode() + b'": ' for name, _ in MEMBERS]
 
+NO_MESSAGES: Final[list[Message]] = []  # never changed
+
 Value = None | bool | int | str
 
 
@@ -76,7 +79,8 @@ class Call:
     `late`: answered after the client's timeout; `timed_out`: unanswered for longer than that; None without a
     timeout. `waited_us`: how long an unanswered request was waited for. `open_calls`: the other calls that
     were open on the connection when this one was sent. `resent_bytes`: bytes sent more than once.
-    `transport`: "tcp" or "udp". `pair`: the number that its messages have in common, 0 if it is one-way.
+    `transport`: "tcp" or "udp". `direction`: that of the request, 0 from the flow's client. `pair`: number
+    that its messages have in common, 0 if it is one-way. `messages`: they, if they were asked for.
 
     Of calls that were captured at both ends: the times on the way and in the server (`request_transit_us`,
     `server_time_us`, `reply_transit_us`, `uncertainty_us`, `request_held_us`, `reply_held_us`), copies that
@@ -121,14 +125,16 @@ class Call:
         self.reply_lost: int | None = None
         self.seen = ""
         self.transport = ""
+        self.direction = 0
         self.pair = 0
+        self.messages: list[Message] = NO_MESSAGES
 
     def __repr__(self) -> str:
         name = f"{self.service}.{self.method}" if self.service else self.method
         return f"<Call {self.call} {self.protocol} {name} {self.outcome}>"
 
     def values(self) -> tuple[Value, ...]:
-        """The values of MEMBERS; then those of `transport` and `pair`."""
+        """The values of MEMBERS; then those of `transport`, `direction` and `pair`."""
         return (
             self.call,
             self.protocol,
@@ -167,6 +173,7 @@ class Call:
             self.reply_lost,
             self.seen,
             self.transport,
+            self.direction,
             self.pair,
         )
 
@@ -202,17 +209,47 @@ class Call:
         self.write(out)
         return out.getvalue()
 
+    def texts(self) -> list[str]:
+        """The values of MEMBERS as in JSON, as texts; "" for what is unknown."""
+        texts: list[str] = []
+        for place, value in enumerate(self.values()[: len(MEMBERS)]):
+            if value is None:
+                texts.append("")
+            elif isinstance(value, str):
+                texts.append(value)
+            elif isinstance(value, bool):
+                texts.append("true" if value else "false")
+            else:
+                kind = MEMBERS[place][1]
+                if kind == TIME:
+                    texts.append(time_text(value))
+                elif kind == DURATION:
+                    texts.append(seconds_text(value))
+                else:
+                    texts.append(str(value))
+        return texts
+
     def to_json(self) -> Json:
         """The call as Python objects, as in JSON: times as text, durations in seconds."""
         return loads(self.json_bytes().decode())
 
 
+def seconds_text(microseconds: int) -> str:
+    """A duration in seconds, as in JSON."""
+    out = BytesWriter()
+    if microseconds < 0:
+        out.append(0x2D)
+    write_seconds(out, abs(microseconds))
+    return out.getvalue().decode()
+
+
 def call_of(values: tuple[Value, ...]) -> Call:
-    """The call that has these `Call.values`."""
+    """The call that has these `Call.values`, without its messages."""
     call = Call()
     for (name, kind), value in zip(MEMBERS, values, strict=False):
         setattr(call, name + "_us" if kind == TIME or kind == DURATION else name, value)
-    transport, pair = values[len(MEMBERS) :]
+    transport, direction, pair = values[len(MEMBERS) :]
     call.transport = str(transport)
+    call.direction = direction if isinstance(direction, int) else 0
     call.pair = pair if isinstance(pair, int) else 0
     return call

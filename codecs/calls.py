@@ -5,6 +5,7 @@ belongs to which request is decided there (`pairing`); what a message states of 
 (`Codec.call`). Memory is bounded by the constants below; what is given up is counted.
 """
 
+from collections import deque
 from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
@@ -12,13 +13,16 @@ from mypy_extensions import i64, mypyc_attr
 from wirelens.codecs.call import ERROR, OK, ONE_WAY, UNANSWERED, Call
 from wirelens.codecs.captures.flow import Flow, Piece
 from wirelens.codecs.captures.pcap import FILE_SHIFT
+from wirelens.codecs.captures.transmission import KEPT_US, Transmission
 from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.conversations import Message
 from wirelens.codecs.open_requests import EARLY_REPLIES
 
+ALL_CALLS: Final = -1
 OPEN_CALLS: Final = 1 << 17  # calls that wait for replies; then the oldest is given up
 GIVEN_UP: Final = 1 << 17  # calls given up whose replies are still recognised
 DONE_KEPT: Final = 1 << 12  # finished calls in the list of the open ones, before it is cleared of them
+SETTLING: Final = 1 << 14  # finished calls of which more may be sent again; then the oldest is given out
 NAMES_KEPT: Final = 1 << 14  # services and methods, each of which is kept once
 LIVE_WAIT_US: Final = 60_000_000  # how long a live call holds back those after it, in time of the capture
 LIVE_ROWS: Final = 100_000  # how many calls it holds back at most
@@ -30,7 +34,8 @@ class OpenCall:
 
     `requested`: whether its request came; a reply may be captured first. `optional`: whether a reply need not
     come. `replies`: how many parts of it came, `whole`: whether that is all; `failed`: whether one of them
-    reports an error. `done`: whether it is finished.
+    reports an error. `done`: whether it is finished, `end_us`: when. `asked`, `answered`: how its messages
+    were transmitted, if the capture's reader observes that.
     """
 
     def __init__(self, pair: int) -> None:
@@ -43,6 +48,10 @@ class OpenCall:
         self.whole = False
         self.failed = False
         self.done = False
+        self.end_us: i64 = 0
+        self.asked: Transmission | None = None
+        self.answered: Transmission | None = None
+        self.more: list[Transmission] | None = None  # of further messages of its request and reply
 
 
 class Connection:
@@ -66,11 +75,12 @@ class Calls:
     """Follows the calls of all flows.
 
     `file`, `files`: names of files as `Conversations` has them; `points`: where each of `files` was captured.
-    With `live`, a call that holds back the order of those after it for too long is given up.
+    With `live`, a call that holds back the order of those after it for too long is given up. `first` is the
+    number of the first call. The messages of call `kept` are kept, of all if that is ALL_CALLS.
 
     `number`: that of the last call. `given_up`: calls that were given up while their connection was open, of
     which `late_replies` were answered afterwards. `orphans`: replies to no captured request, of connections
-    that have ended.
+    that have ended. `undecoded`: messages of known protocols that did not decode.
     """
 
     def __init__(
@@ -80,16 +90,20 @@ class Calls:
         points: tuple[str, ...] = (),
         live: bool = False,
         most_open: int = OPEN_CALLS,
+        first: int = 1,
+        kept: int = 0,
     ) -> None:
         self.file: Final = file
         self.files: Final = files
         self.points: Final = points
         self.live: Final = live
         self.most_open: Final[i64] = most_open
-        self.number = 0
+        self.kept: Final = kept
+        self.number = first - 1
         self.given_up = 0
         self.late_replies = 0
         self.orphans = 0
+        self.undecoded = 0
         self._connections: dict[int, Connection] = {}
         self._order: list[OpenCall] = []  # those with a request, oldest first, and some that are done
         self._oldest: i64 = 0  # index of the first of them that is not done
@@ -98,7 +112,8 @@ class Calls:
         self._abandoned: dict[int, None] = {}  # pairs of calls given up, oldest first
         self._names: dict[str, str] = {}
         self._now_us: i64 = 0
-        self._finished: list[Call] = []
+        self._settling: deque[OpenCall] = deque()  # in the order in which they were finished
+        self._settling_pairs: dict[int, OpenCall] = {}
 
     @property
     def open_calls(self) -> int:
@@ -122,9 +137,7 @@ class Calls:
         if len(self._order) > self._open + self._open // 4 + DONE_KEPT:
             self._order = [one for one in self._order if not one.done]
             self._oldest = 0
-        finished = self._finished
-        self._finished = []
-        return finished
+        return self._settled(False)
 
     def close(self, messages: list[Message]) -> list[Call]:
         """Take the last messages; the calls that are still open, at the capture's end."""
@@ -134,15 +147,15 @@ class Calls:
             self._now_us = max(self._now_us, connection.flow.last_us)
         for connection in list(self._connections.values()):
             self._close(connection)
-        finished = self._finished
-        self._finished = []
-        return finished
+        return self._settled(True)
 
     # --- messages ---------------------------------------------------------------------------------------
 
     def _add(self, message: Message) -> None:
         exchange = message.exchange
         if exchange is None:
+            if message.record.codec is not None:
+                self.undecoded += 1
             return
         if message.time_us > self._now_us:
             self._now_us = message.time_us
@@ -159,10 +172,11 @@ class Calls:
         if not facts.oneway:
             return
         connection = self._connection(message.flow)
-        call = Call()
-        self._begin(call, message, facts, connection)
-        call.outcome = ONE_WAY
-        self._finished.append(call)
+        one = OpenCall(0)
+        one.asked = _transmission(message)
+        self._begin(one.call, message, facts, connection)
+        one.call.outcome = ONE_WAY
+        self._settle(one)
 
     def _request(self, message: Message, exchange: Exchange) -> None:
         pair = message.pair_number
@@ -177,8 +191,10 @@ class Calls:
         else:
             one = connection.early.pop(pair, None)
             if one is None:
-                return  # sent again after it was answered
+                self._resent(message)  # after it was answered
+                return
         one.requested = True
+        one.asked = _transmission(message)
         one.optional = exchange.optional
         one.sent_us = message.time_us
         self._begin(one.call, message, _facts(message), connection)
@@ -196,11 +212,13 @@ class Calls:
         length = message.record.length
         if exchange.part > 1:
             call.request_bytes = (call.request_bytes or 0) + length
+            _add_more(one, message)
         else:
             call.resent_bytes = (call.resent_bytes or 0) + length
         call.request_packets = (call.request_packets or 0) + len(message.packets)
         call.sent_us = message.time_us
         one.sent_us = message.time_us
+        self._keep(call, message)
 
     def _begin(self, call: Call, message: Message, facts: CallFacts, connection: Connection) -> None:
         """Fill in what a request states."""
@@ -218,6 +236,7 @@ class Calls:
         call.server = connection.ends[1 - direction]
         call.flow = flow.number
         call.transport = flow.transport
+        call.direction = direction
         if self.files:
             file = packets[-1] >> FILE_SHIFT if packets else 0
             call.file = self.files[file]
@@ -233,6 +252,8 @@ class Calls:
         call.request_bytes = record.length
         call.request_packets = len(packets)
         call.open_calls = int(connection.waiting)
+        if self.kept == self.number or self.kept == ALL_CALLS:
+            call.messages = [message, *call.messages]
 
     def _reply(self, message: Message, exchange: Exchange) -> None:
         pair = message.pair_number
@@ -252,11 +273,17 @@ class Calls:
                     if pair in self._abandoned:
                         del self._abandoned[pair]
                         self.late_replies += 1
-                    return  # else it was sent again
+                    else:
+                        self._resent(message)
+                    return
         call = one.call
         facts = _facts(message)
-        if one.requested and one.replies == 0:
-            connection.waiting -= 1
+        if one.replies:
+            _add_more(one, message)
+        else:
+            one.answered = _transmission(message)
+            if one.requested:
+                connection.waiting -= 1
         one.replies += 1
         one.whole = exchange.part == 0 or one.replies == exchange.parts
         one.failed = one.failed or facts.failed
@@ -267,8 +294,14 @@ class Calls:
             call.latency_us = message.latency_us
         call.response_bytes = (call.response_bytes or 0) + message.record.length
         call.response_packets = (call.response_packets or 0) + len(message.packets)
+        self._keep(call, message)
         if one.requested and one.whole:
             self._finish(connection, one)
+
+    def _keep(self, call: Call, message: Message) -> None:
+        """Keep a message that is not the first of its call, if that is wanted."""
+        if self.kept == ALL_CALLS or (self.kept and (call.call == self.kept or call.call == 0)):
+            call.messages = [*call.messages, message]
 
     # --- ends -------------------------------------------------------------------------------------------
 
@@ -284,7 +317,7 @@ class Calls:
             latency = call.latency_us
             if timeout is not None and latency is not None:
                 call.late = latency > timeout
-            self._finished.append(call)
+            self._settle(one)
             return
         connection.waiting -= 1
         if one.optional:
@@ -296,7 +329,37 @@ class Calls:
             call.waited_us = int(waited)
             if timeout is not None:
                 call.timed_out = waited > timeout
-        self._finished.append(call)
+        self._settle(one)
+
+    def _settle(self, one: OpenCall) -> None:
+        """Keep a finished call for as long as more of it may be sent again; what is live does not wait."""
+        one.end_us = self._now_us
+        self._settling.append(one)
+        if one.call.pair:
+            self._settling_pairs[one.call.pair] = one
+
+    def _settled(self, every: bool) -> list[Call]:
+        """The finished calls that are given out now."""
+        settling = self._settling
+        calls: list[Call] = []
+        until: i64 = self._now_us - KEPT_US
+        while settling:
+            one = settling[0]
+            if not every and not self.live and one.end_us > until and len(settling) <= SETTLING:
+                break
+            settling.popleft()
+            call = one.call
+            if call.pair:
+                del self._settling_pairs[call.pair]
+            _add_transmissions(one)
+            calls.append(call)
+        return calls
+
+    def _resent(self, message: Message) -> None:
+        """Count a datagram that was sent again when its call was finished."""
+        one = self._settling_pairs.get(message.pair_number)
+        if one is not None:
+            one.call.resent_bytes = (one.call.resent_bytes or 0) + message.record.length
 
     def _end(self, piece: Piece) -> None:
         """Count a direction that ended; after both, the connection's calls are over."""
@@ -356,3 +419,42 @@ def _facts(message: Message) -> CallFacts:
     assert codec is not None
     assert root is not None
     return codec.call(root)
+
+
+def _transmission(message: Message) -> Transmission | None:
+    """How a message was transmitted; None if that is not observed."""
+    sender = message.flow.sent_by(message.direction)
+    history = sender.history
+    if history is None or sender.sequence < 0:
+        return None
+    record = message.record
+    return history.take(sender.sequence, record.offset, record.length)
+
+
+def _add_more(one: OpenCall, message: Message) -> None:
+    """Add the transmission of a further message of a request or a reply."""
+    transmission = _transmission(message)
+    if transmission is not None:
+        if one.more is None:
+            one.more = []
+        one.more.append(transmission)
+
+
+def _add_transmissions(one: OpenCall) -> None:
+    """Fill in what the transmissions of a finished call show."""
+    call = one.call
+    asked = one.asked
+    if asked is None:
+        return
+    resent = int(asked.resent_bytes)
+    answered = one.answered
+    if answered is not None:
+        resent += int(answered.resent_bytes)
+    if one.more is not None:
+        for transmission in one.more:
+            resent += int(transmission.resent_bytes)
+    else:  # in these the number of packets is exact
+        call.request_packets = int(asked.packets)
+        if answered is not None:
+            call.response_packets = int(answered.packets)
+    call.resent_bytes = (call.resent_bytes or 0) + resent

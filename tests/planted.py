@@ -151,6 +151,7 @@ def segment(
 def calls_of(data: bytes, size: int = 1 << 16, live: bool = False) -> list[Call]:
     """The calls of a capture, fed in chunks of a size, by their numbers."""
     reader = Reader()
+    reader.assembler.observe()
     conversations = Conversations(sources=False)
     calls = Calls(live=live)
     found: list[Call] = []

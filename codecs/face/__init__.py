@@ -192,7 +192,9 @@ def calls(chunks: Iterable[Bytes], protocol: str | None = None) -> Iterator[Call
         from wirelens.codecs import registry
 
         registry.entry(protocol)
-    return _calls(Reader(), Conversations(protocol, sources=False), Calls(), chunks)
+    reader = Reader()
+    reader.assembler.observe()
+    return _calls(reader, Conversations(protocol, sources=False), Calls(), chunks)
 
 
 def dumps(value: Json) -> str:

@@ -1,0 +1,239 @@
+"""`wirelens calls`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from wirelens.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Final
+
+    from wirelens.cli.call_reading import CallReading
+    from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
+    from wirelens.cli.output import Output
+    from wirelens.codecs.call import Call
+
+EPILOG: Final = """\b
+Examples:
+  wirelens calls app.pcap
+  wirelens calls --sort latency --limit 20 app.pcap    the slowest
+  wirelens calls --call 13 app.pcap                    one of them, with what happened on the wire
+  wirelens calls --format csv -o calls.csv captures/
+  tcpdump -U -w - port 20880 | wirelens calls -        calls as they are answered
+
+\b
+A call is a request with what came of it: ok, error, unanswered or one-way. late: answered after the
+client's timeout. Calls are numbered in the order of their requests, and these numbers stay the same."""
+
+ROWS: Final = 512  # calls that are laid out together
+SORTS: Final = ("latency", "time", "bytes")
+
+
+@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.captures
+@click.option(
+    "--sort",
+    type=click.Choice(SORTS),
+    help="Slowest first, oldest first, or most bytes first; by default in the order of the requests.",
+)
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="At most this many calls.")
+@click.option(
+    "--call",
+    "chosen",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Show call N: its request, what happened on the wire, its reply.",
+)
+@options.style("text", "jsonl", "csv")
+@options.output
+@click.pass_context
+def command(
+    ctx: click.Context,
+    input_options: InputOptions,
+    protocol: str | None,
+    flow: FlowChoice | None,
+    port: int | None,
+    merge_options: MergeOptions,
+    sort: str | None,
+    limit: int | None,
+    chosen: int | None,
+    style: str,
+    output_options: OutputOptions,
+) -> None:
+    """List the calls in captures: each request with its outcome and latency."""
+    from wirelens.cli.call_reading import CallReading
+    from wirelens.cli.inputs import Inputs
+    from wirelens.cli.output import Output
+    from wirelens.cli.select import Selection
+
+    if chosen is not None and (sort is not None or limit is not None or style != "text"):
+        raise click.UsageError("--call shows one call as text: without --sort, --limit and --format")
+    inputs = Inputs(input_options, output_options.verbose)
+    selection = Selection(flow, port, ())
+    reading = CallReading(inputs, merge_options, protocol, selection, chosen or 0, chosen is not None)
+    missing = False
+    with Output(output_options, inputs.paths) as output:
+        reading.progress = not output.terminal
+        inputs.before_report = output.flush
+        if chosen is not None:
+            missing = not show_call(reading, chosen, output)
+        else:
+            rows = Rows(reading, None, sort, limit)
+            WRITERS[style](rows, output)
+    if missing:
+        calls = "there are no calls" if not reading.number else f"there are calls 1 to {reading.number:,}"
+        inputs.fail(f"no call {chosen}: {calls}")
+    ctx.exit(2 if inputs.failed else 1 if reading.damaged or inputs.damaged else 0)
+
+
+class Rows:
+    """The calls that are shown, in the order in which they are shown.
+
+    `read`: how many were read, `selected`: how many of them match, `shown`: how many are given out.
+    """
+
+    def __init__(
+        self,
+        reading: CallReading,
+        where: Callable[[Call], bool] | None,
+        sort: str | None,
+        limit: int | None,
+    ) -> None:
+        self.reading = reading
+        self.where = where
+        self.sort = sort
+        self.limit = limit
+        self.read = 0
+        self.selected = 0
+        self.shown = 0
+        self.slowest_us = -1
+        self.outcomes: dict[str, int] = {}
+
+    def takes(self, call: Call) -> bool:
+        """Whether a call is shown; counts it."""
+        self.read += 1
+        if not self.reading.takes(call) or (self.where is not None and not self.where(call)):
+            return False
+        self.selected += 1
+        self.outcomes[call.outcome] = self.outcomes.get(call.outcome, 0) + 1
+        if call.latency_us is not None and call.latency_us > self.slowest_us:
+            self.slowest_us = call.latency_us
+        return True
+
+    def __iter__(self) -> Iterator[Call]:
+        for call in self._sorted() if self.sort else self._in_order():
+            if self.shown == self.limit:
+                return
+            self.shown += 1
+            yield call
+
+    def _in_order(self) -> Iterator[Call]:
+        from wirelens.cli.sorting import InOrder
+
+        order = InOrder(1)
+        for calls in self.reading.batches():
+            for call in calls:
+                yield from order.add(call.call, call if self.takes(call) else None)
+
+    def _sorted(self) -> Iterator[Call]:
+        from wirelens.cli.sorting import Sorted
+
+        calls = Sorted(self.limit)
+        key = {"latency": _slowest, "time": _oldest, "bytes": _largest}[self.sort or ""]
+        for batch in self.reading.batches():
+            for call in batch:
+                if self.takes(call):
+                    calls.add(key(call), call)
+        yield from calls
+
+
+def _slowest(call: Call) -> int:
+    return 1 if call.latency_us is None else -call.latency_us
+
+
+def _oldest(call: Call) -> int:
+    return call.sent_us or 0
+
+
+def _largest(call: Call) -> int:
+    return -((call.request_bytes or 0) + (call.response_bytes or 0))
+
+
+def write_text(rows: Rows, output: Output) -> None:
+    """A line for each call; on a terminal a last one that counts them."""
+    from wirelens.formatters.calls import CallTable
+
+    table = CallTable(output.layout)
+    waiting: list[Call] = []
+
+    def write() -> None:
+        if waiting:
+            for line in table.lines(waiting):
+                output.line(line)
+            waiting.clear()
+
+    def write_and_flush() -> None:
+        write()
+        output.flush()
+
+    rows.reading.before_read = write_and_flush
+    rows.reading.inputs.before_report = write_and_flush
+    live = False
+    for call in rows:
+        if rows.reading.live and not live:
+            live = True
+            output.live()
+        waiting.append(call)
+        if len(waiting) >= ROWS:
+            write()
+    write()
+    if output.layout.width is not None and rows.shown:
+        from wirelens.formatters.calls import totals
+
+        output.line(totals(rows.shown, rows.read, rows.outcomes, rows.slowest_us))
+
+
+def write_jsonl(rows: Rows, output: Output) -> None:
+    """A JSON object for each call, on a line of its own."""
+    rows.reading.before_read = output.flush
+    for call in rows:
+        output.utf8(call.json_bytes() + b"\n")
+
+
+def write_csv(rows: Rows, output: Output) -> None:
+    """Comma-separated values, with a line of names; what is unknown is empty."""
+    import csv
+    from io import StringIO
+
+    from wirelens.codecs.call import MEMBERS
+
+    rows.reading.before_read = output.flush
+    buffer = StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([name for name, _ in MEMBERS])
+    for call in rows:
+        writer.writerow(call.texts())
+        if buffer.tell() > 1 << 14 or rows.reading.live:
+            output.text(buffer.getvalue())
+            buffer.seek(0)
+            buffer.truncate()
+    output.text(buffer.getvalue())
+
+
+WRITERS: Final = {"text": write_text, "jsonl": write_jsonl, "csv": write_csv}
+
+
+def show_call(reading: CallReading, number: int, output: Output) -> bool:
+    """Show one call with its messages; whether there is one of that number."""
+    from wirelens.formatters.call_view import call_view
+
+    for calls in reading.batches():
+        for call in calls:
+            if call.call == number:
+                output.lines(call_view(call, output.layout))
+                return True
+    return False

@@ -1,0 +1,255 @@
+"""Calls as lines: which columns there is room for, the outcome with a sign, errors in full."""
+
+from __future__ import annotations
+
+import re
+from math import log10
+from typing import TYPE_CHECKING
+
+from wirelens.codecs.call import ERROR, OK, ONE_WAY, UNANSWERED
+from wirelens.codecs.numbers import time_text
+from wirelens.codecs.words import clean, count
+from wirelens.formatters import layout as lay
+from wirelens.formatters.names import shortened_packages, split_package
+from wirelens.formatters.summary import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Final
+
+    from wirelens.codecs.call import Call
+    from wirelens.formatters.layout import Layout, Line
+
+WIDE: Final = 132  # cells from which times have microseconds
+LEAST_BAR: Final = 8  # cells
+MOST_BAR: Final = 24
+MOST_OUTCOME: Final = 40  # cells of an outcome; what is longer follows on the next line
+INDENT: Final = 7  # cells before what follows on the next line
+GAP: Final = "  "
+SHORTEST_US: Final = 100  # the logarithmic scale of bars, in microseconds
+LONGEST_US: Final = 10_000_000
+PARTS: Final = " ▏▎▍▌▋▊▉█"
+HEADINGS: Final = ("call", "time", "flow", "method", "outcome", "latency")
+
+_CLASS: Final = re.compile(r"[\w$]+(\.[\w$]+)*(Exception|Error|Throwable|Fault)|[\w$]+(\.[\w$]+)+")
+_WORDS: Final = re.compile(r"[A-Z][A-Z_]+")
+
+
+class CallTable:
+    """Lays out calls as lines with columns that stand still; later rows may widen them."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.form = 0  # of names: 0 whole, 1 packages as initials, 2 without packages
+        self.widths = [4, 0, 4, 6, 7, 7]
+        self.bar = 0
+        self.day = ""
+        self.begun = False
+
+    def lines(self, calls: Sequence[Call]) -> list[Line]:
+        """The lines of calls, after those of earlier ones."""
+        lines: list[Line] = []
+        names = self._names(calls)
+        cells = [self._cells(call, names) for call in calls]
+        if not self.begun:
+            self._choose(calls, cells)
+            names = self._names(calls)
+            cells = [self._cells(call, names) for call in calls]
+        self._widen(cells)
+        if not self.begun:
+            self.begun = True
+            lines.append(self._heading())
+        for call, row in zip(calls, cells, strict=True):
+            day = time_text(call.sent_us or 0)[:10]
+            if self.layout.width is not None and day != self.day:
+                self.day = day
+                lines.append([(lay.DIM, f"{'':>{self.widths[0]}}{GAP}{day}")])
+            lines += self._row(call, row)
+        return lines
+
+    # --- columns --------------------------------------------------------------------------------------
+
+    def _names(self, calls: Sequence[Call]) -> dict[str, tuple[str, str]]:
+        """The package and the class of each service, in the form that fits."""
+        services = {call.service for call in calls}
+        if self.form == 0 or self.layout.width is None:
+            return {service: split_package(service) for service in services if _is_java(service)}
+        if self.form == 1:
+            short = shortened_packages([service for service in services if _is_java(service)])
+            return {service: split_package(form) for service, form in short.items()}
+        return {service: ("", split_package(service)[1]) for service in services if _is_java(service)}
+
+    def _cells(self, call: Call, names: dict[str, tuple[str, str]]) -> list[Line]:
+        """The columns of a row."""
+        package, last = names.get(call.service, ("", call.service))
+        dot = "." if last and call.method and not call.method.startswith("/") else ""
+        name: Line = [(lay.TYPE, clean(package)), (lay.WORD, clean(last + dot + call.method) or "–")]
+        return [
+            [(lay.DIM, str(call.call))],
+            [(lay.DIM, self._time(call.sent_us or 0))],
+            [(lay.DIM, str(call.flow))],
+            name,
+            outcome(call),
+            [latency(call)],
+        ]
+
+    def _time(self, time_us: int) -> str:
+        text = time_text(time_us)
+        width = self.layout.width
+        if width is None:
+            return text
+        return text[11:26] if width >= WIDE else text[11:24]
+
+    def _choose(self, calls: Sequence[Call], cells: list[list[Line]]) -> None:
+        """Choose the form of names that leaves room, and the length of bars."""
+        width = self.layout.width
+        if width is None:
+            return
+        for form in range(3):
+            self.form = form
+            names = self._names(calls)
+            cells = [self._cells(call, names) for call in calls]
+            self._widen(cells)
+            rest = width - sum(self.widths) - len(GAP) * (len(self.widths) - 1)
+            if rest >= 0:
+                self.bar = 0 if rest <= LEAST_BAR else min(rest - 1, MOST_BAR)
+                return
+            if form < 2:
+                self.widths = [4, 0, 4, 6, 7, 7]
+
+    def _widen(self, cells: list[list[Line]]) -> None:
+        measure = self.layout.cells
+        for place in range(len(self.widths)):
+            most = max([measure(row[place]) for row in cells], default=0)
+            if place == 4:
+                most = min(most, MOST_OUTCOME)
+            self.widths[place] = max(self.widths[place], most)
+
+    def _heading(self) -> Line:
+        text = ""
+        for place, heading in enumerate(HEADINGS):
+            right = place in (0, 2, 5)
+            width = self.widths[place]
+            text += (f"{heading:>{width}}" if right else f"{heading:<{width}}") + GAP
+        if self.layout.width is None:
+            text += "client > server"
+        return [(lay.DIM, text.rstrip())]
+
+    # --- rows -----------------------------------------------------------------------------------------
+
+    def _row(self, call: Call, cells: list[Line]) -> list[Line]:
+        line: Line = []
+        measure = self.layout.cells
+        for place, cell in enumerate(cells):
+            room = self.widths[place] - measure(cell)
+            blanks = [(lay.PLAIN, " " * room)] if room > 0 else []
+            line += [*blanks, *cell] if place in (0, 2, 5) else [*cell, *blanks]
+            if place < len(cells) - 1:
+                line.append((lay.PLAIN, GAP))
+        text = detail(call)
+        if self.layout.width is None:
+            line.append((lay.PLAIN, f"{GAP}{call.client} > {call.server}"))
+            if text:
+                line.append((lay.ERROR, f"{GAP}{text}"))
+            return [line]
+        if self.bar:
+            drawn = bar(call.latency_us, self.bar)
+            if drawn:
+                line.append((lay.BAR, " " + drawn))
+        lines = [line]
+        start = "↳ "
+        room = max(self.layout.width - INDENT - len(start), lay.LEAST)
+        while text:
+            part = self.layout.cut(text, room) or text[:1]
+            style = lay.ERROR if call.outcome == ERROR else lay.NOTE
+            lines.append([(style, " " * INDENT + start + part)])
+            text = text[len(part) :]
+            start = "  "
+        return lines
+
+
+def totals(shown: int, read: int, outcomes: dict[str, int], slowest_us: int) -> Line:
+    """The last line: `12 of 2,000 calls: 11 ok, 1 error; slowest 2.71 s`."""
+    number = count(shown, "call") if shown == read else f"{shown:,} of {count(read, 'call')}"
+    names = {OK: "ok", ERROR: "with an error", UNANSWERED: "unanswered", ONE_WAY: "one-way"}
+    parts = [f"{outcomes[name]:,} {text}" for name, text in names.items() if outcomes.get(name)]
+    slowest = f"; slowest {duration(slowest_us / 1e6)}" if slowest_us >= 0 else ""
+    return [
+        (
+            lay.DIM,
+            f"{number}{': ' if parts and shown == read else ''}"
+            f"{', '.join(parts) if shown == read else ''}{slowest}",
+        )
+    ]
+
+
+def row_text(call: Call) -> str:
+    """A call as plain text on one line, nothing left out: what a text alone is looked for in."""
+    parts = [
+        str(call.call),
+        time_text(call.sent_us or 0),
+        str(call.flow),
+        name_of(call),
+        lay.plain(outcome(call)),
+        latency(call)[1],
+        f"{call.client} > {call.server}",
+        detail(call),
+    ]
+    return GAP.join([part for part in parts if part])
+
+
+def name_of(call: Call) -> str:
+    """Service and method."""
+    dot = "." if call.service and call.method and not call.method.startswith("/") else ""
+    return f"{call.service}{dot}{call.method}"
+
+
+def outcome(call: Call) -> Line:
+    """What came of a call, in some words: `ok`, `◆ OutOfStockException`, `✕ server timeout`."""
+    late = ", late" if call.late else ""
+    if call.outcome == OK:
+        return [(lay.NOTE if late else lay.PLAIN, OK + late)]
+    if call.outcome == ONE_WAY:
+        return [(lay.DIM, ONE_WAY)]
+    if call.outcome == UNANSWERED:
+        return [(lay.ERROR, "✕ timed out" if call.timed_out else "✕ unanswered")]
+    if _CLASS.fullmatch(call.exception):
+        return [(lay.NOTE, f"◆ {clean(split_package(call.exception)[1])}{late}")]
+    status = call.status
+    if _WORDS.fullmatch(status):
+        status = status.lower().replace("_", " ")
+    word = "" if status in ("ok", "success", "") else f" {clean(status)}"
+    return [(lay.ERROR, f"✕{word or ' error'}{late}")]
+
+
+def detail(call: Call) -> str:
+    """What is worth a line of its own: an error's text, the timeout that a late call missed."""
+    parts = []
+    if call.exception and not _CLASS.fullmatch(call.exception):
+        parts.append(clean(call.exception))
+    if (call.late or call.timed_out) and call.timeout_us is not None:
+        parts.append(f"the client's timeout is {duration(call.timeout_us / 1e6)}")
+    return "; ".join(parts)
+
+
+def latency(call: Call) -> tuple[str, str]:
+    """The latency; of an unanswered call how long it was waited for."""
+    if call.latency_us is not None:
+        return lay.NUMBER, duration(call.latency_us / 1e6)
+    if call.waited_us is not None:
+        return lay.DIM, "> " + duration(call.waited_us / 1e6)
+    return lay.DIM, "–"
+
+
+def bar(latency_us: int | None, cells: int) -> str:
+    """A bar whose length is logarithmic, from 100 µs to 10 s."""
+    if latency_us is None or latency_us <= SHORTEST_US:
+        return ""
+    share = min(1.0, log10(latency_us / SHORTEST_US) / log10(LONGEST_US / SHORTEST_US))
+    eighths = round(share * cells * 8)
+    return PARTS[8] * (eighths // 8) + PARTS[eighths % 8].strip()
+
+
+def _is_java(service: str) -> bool:
+    """Whether a service is a name with a package, rather than a host."""
+    return re.fullmatch(r"[\w$.]+\.[A-Z][\w$]*(:.*)?", service) is not None
