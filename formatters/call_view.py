@@ -35,7 +35,8 @@ REMARKS: Final = {
 
 def call_view(call: Call, layout: Layout) -> Iterator[Line]:
     """The lines of a call that has its messages."""
-    yield from _heading(call)
+    for line in _heading(call):
+        yield layout.fit(line)
     requests = [one for one in call.messages if one.exchange is not None and one.exchange.role != "reply"]
     replies = [one for one in call.messages if one.exchange is not None and one.exchange.role == "reply"]
     for message in requests:
