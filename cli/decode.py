@@ -35,17 +35,13 @@ Examples:
   wirelens decode --as hessian2 --format json x.bin
   pbpaste | wirelens decode
   wirelens decode captures/                      rotated files as one capture
+  wirelens decode --where 'method=find and latency>100ms' app.pcap
   tcpdump -U -w - port 1080 | wirelens decode -  messages as they arrive"""
 
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @options.captures
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="CONDITION",
-    help="Only messages that match all of these: kind=request, protocol!=http, summary~TEXT, note=CODE.",
-)
+@options.where("messages", "kind=request and method~find, latency>100ms, message.body.arguments[0]=5, TEXT")
 @options.style(*FORMATS)
 @click.option(
     "--plain", is_flag=True, help="Leave out types, tags and wire forms; the result does not encode back."
@@ -79,15 +75,18 @@ def command(
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
-    inputs = Inputs(input_options, output_options.verbose)
     selection = None
     if where or flow is not None or port is not None:
         from wirelens.cli.select import Selection
 
-        selection = Selection(flow, port, where)
+        selection = Selection(flow, port, where, merge_options)
+    inputs = Inputs(input_options, output_options.verbose)
     with Output(output_options, inputs.paths, plain, depth) as output:
         run = Run(inputs.merged(merge_options), inputs, output, protocol, selection, output_options.verbose)
         draw(run.batches(), output, style, plain)
+    if selection is not None:
+        selection.report()
+        run.check_flow()
     ctx.exit(2 if inputs.failed else 1 if run.undecoded or inputs.damaged else 0)
 
 
@@ -105,6 +104,7 @@ class Run:
     ) -> None:
         self.items = items
         self.inputs = inputs
+        self.captures = False  # whether one was read
         self.flows = 0  # in the captures so far
         self.output = output
         self.protocol = protocol
@@ -116,7 +116,6 @@ class Run:
     def batches(self) -> Iterator[list[Record]]:
         """The records of all inputs in batches, each record as soon as it is complete."""
         from wirelens.cli.input import InputError
-        from wirelens.codecs.record import any_damaged
 
         for item in self.items:
             item.progress = not self.output.terminal
@@ -124,9 +123,7 @@ class Run:
                 self.output.live()
                 item.before_each_read(self.output.flush)
             try:
-                for records in self.capture(item) if item.capture else self.plain(item):
-                    self.undecoded = self.undecoded or any_damaged(records)
-                    yield records if self.selection is None else self.selection.of(records)
+                yield from self.capture(item) if item.capture else self.plain(item)
             except InputError as error:
                 self.inputs.fail(str(error))
 
@@ -174,14 +171,17 @@ class Run:
         warn(f"{name}: {verdict(detection)}")
 
     def finish(self, item: Input, records: list[Record]) -> list[Record]:
-        """Give the records their file as origin if there are several inputs."""
+        """The selected of the records, which get their file as origin if there are several inputs."""
+        from wirelens.codecs.record import any_damaged
+
+        self.undecoded = self.undecoded or any_damaged(records)
         if self.inputs.several:
             from wirelens.codecs.record import Origin, Place
 
             origin = Origin(Place(item.name))
             for record in records:
                 record.origin = origin
-        return records
+        return records if self.selection is None else self.selection.of_records(records)
 
     def capture(self, item: Input | Merged) -> Iterator[list[Record]]:
         """The records of a capture."""
@@ -190,12 +190,20 @@ class Run:
         capture = Capture(item, self.protocol, self.selection, self.verbose, self.flows)
         for records in capture.records():
             self.report_verdicts(capture)
+            self.undecoded = self.undecoded or capture.undecoded
             yield records
+        self.captures = True
         self.flows = capture.flows
         if capture.damaged:
             self.undecoded = True
         self.output.flush()
         capture.report_rest(capture.messages, capture.conversations.foreign)
+
+    def check_flow(self) -> None:
+        """Report that the flow of --flow is in none of the captures."""
+        beyond = "" if self.selection is None else self.selection.beyond(self.flows)
+        if self.captures and beyond:
+            self.inputs.fail(beyond)
 
     def report_verdicts(self, capture: Capture) -> None:
         """Report on stderr newly detected protocols of directions and why."""

@@ -29,6 +29,7 @@ EPILOG: Final = """\b
 Examples:
   wirelens flows app.pcap
   wirelens flows --port 20880 --format json app.pcapng.gz
+  wirelens flows --where 'latency>1s' app.pcap   those with a slow call
   wirelens decode --flow 3 app.pcap              the messages of a flow
 
 \b
@@ -45,6 +46,9 @@ CELL_END: Final = "\0"
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @options.captures
 @click.option("--all", "everything", is_flag=True, help="List flows of other protocols too.")
+@options.where(
+    "flows with a message", "exception~Timeout, latency>1s, client=10.0.0.0/8; numbers stay the flow's"
+)
 @options.style("text", "json")
 @options.output
 @click.pass_context
@@ -56,6 +60,7 @@ def command(
     port: int | None,
     merge_options: MergeOptions,
     everything: bool,
+    where: tuple[str, ...],
     style: str,
     output_options: OutputOptions,
 ) -> None:
@@ -64,8 +69,8 @@ def command(
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
 
+    selection = Selection(flow, port, where, merge_options)
     inputs = Inputs(input_options, output_options.verbose)
-    selection = Selection(flow, port, ())
     run = Run(inputs, inputs.merged(merge_options), protocol, selection, everything)
     with Output(output_options, inputs.paths) as output:
         inputs.before_report = output.flush
@@ -76,6 +81,8 @@ def command(
                 output.text(text)
         else:
             run.tables(output)
+    selection.report()
+    run.check_flow()
     ctx.exit(2 if inputs.failed else 1 if run.damaged or inputs.damaged else 0)
 
 
@@ -92,6 +99,7 @@ class Run:
     ) -> None:
         self.inputs = inputs
         self.items = items
+        self.captured = False  # whether a capture was read
         self.flows = 0  # in the captures so far
         self.protocol = protocol
         self.selection = selection
@@ -117,9 +125,16 @@ class Run:
             except InputError as error:
                 self.inputs.fail(str(error))
                 continue
+            self.captured = True
             self.flows = capture.flows
             self.damaged = self.damaged or capture.damaged or any(row.undecoded for row in rows)
-            yield item.name, rows
+            yield item.name, [row for row in rows if row.matches]
+
+    def check_flow(self) -> None:
+        """Report that the flow of --flow is in none of the captures."""
+        beyond = self.selection.beyond(self.flows)
+        if self.captured and beyond:
+            self.inputs.fail(beyond)
 
     def as_json(self) -> Iterator[str]:
         """A JSON text for each flow."""
@@ -146,20 +161,33 @@ class Run:
 
 
 class Listed(NamedTuple):
-    """A flow that has ended: what is shown of it, packed."""
+    """A flow that has ended: what is shown of it, packed; `matches`: whether it is selected."""
 
     packed: bytes
     known: bool
     undecoded: int
+    matches: bool
 
 
 class Row:
     """Everything known of one flow; in pairs of numbers, one for each direction."""
 
-    __slots__ = ("ends", "first", "flow", "known", "messages", "replies", "second", "slowest_us", "undecoded")
+    __slots__ = (
+        "ends",
+        "first",
+        "flow",
+        "known",
+        "matches",
+        "messages",
+        "replies",
+        "second",
+        "slowest_us",
+        "undecoded",
+    )
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: Flow, matches: bool) -> None:
         self.flow = flow
+        self.matches = matches  # whether one of its messages matches --where
         self.messages = 0
         self.replies = 0  # messages of the second direction
         self.undecoded = 0
@@ -296,19 +324,23 @@ def conversations(capture: Capture, pack: Callable[[Row, str], bytes]) -> list[L
         capture.verdicts.clear()
         for message in messages:
             if message.record.codec is not None:
-                rows[message.flow.number].add(message)
+                row = rows[message.flow.number]
+                row.add(message)
+                if not row.matches and selection is not None and selection.takes_direction(message.direction):
+                    row.matches = selection.matches(message)
 
     def end(row: Row) -> None:
-        listed[row.flow.number] = Listed(
-            pack(row, capture.source.file_of(row.flow)), row.known, row.undecoded
-        )
+        packed = pack(row, capture.source.file_of(row.flow))
+        listed[row.flow.number] = Listed(packed, row.known, row.undecoded, row.matches)
 
+    selection = capture.selection
+    every = selection is None or selection.where is None
     for pieces in capture.pieces():
         for piece in pieces:
             number = piece.flow.number
             row = rows.get(number)
             if row is None:
-                row = rows[number] = Row(piece.flow)
+                row = rows[number] = Row(piece.flow, every)
             if piece.end:
                 row.ends += 1
                 if row.ends == 2:

@@ -220,6 +220,16 @@ def captures(function: Command) -> Command:
     return function
 
 
+def where(rows: str, examples: str) -> Callable[[Command], Command]:
+    """--where of a command whose rows are called `rows`."""
+    return click.option(
+        "--where",
+        multiple=True,
+        metavar="EXPRESSION",
+        help=f"Only {rows} that match all of these, as {examples}.",
+    )
+
+
 def style(*names: str) -> Callable[[Command], Command]:
     """--format, one of `names`: the command gets it as `style`. The first is the default."""
     return click.option(

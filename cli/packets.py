@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from wirelens.cli.input import PACKETS, STDIN, Input
 from wirelens.cli.stderr import warn
 from wirelens.codecs.captures.reader import Reader
-from wirelens.codecs.conversations import Conversations, known
+from wirelens.codecs.conversations import Conversations, known_messages
+from wirelens.codecs.record import any_damaged
 from wirelens.codecs.words import clean, count
 
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ def source_of(item: Input | Merged) -> Single | Merged:
 
 
 class Capture:
-    """Reads one capture, or several as one; `messages` counts those that are shown.
+    """Reads one capture, or several as one; `messages` counts those of the selected flows.
+
+    `undecoded`: whether any of them did not decode.
 
     With `explain` the verdicts on directions are collected in `verdicts`, for the caller to clear.
     `flows_before` is the number of flows in what was read before; the numbers of these continue it. Without
@@ -120,8 +123,9 @@ class Capture:
             self.source.file,
             files=self.source.files,
         )
-        self.selection = selection if selection is not None and selection.of_flows else None
+        self.selection = selection
         self.messages = 0
+        self.undecoded = False
 
     @property
     def flows(self) -> int:
@@ -132,24 +136,26 @@ class Capture:
         """The pieces of the selected streams, in portions."""
         selection = self.selection
         for pieces in self.source.pieces():
-            if selection is not None:
+            if selection is not None and selection.of_flows:
                 pieces = [piece for piece in pieces if selection.takes(piece.flow)]
             for at in range(0, len(pieces), PORTION):
                 yield pieces[at : at + PORTION]
 
     def records(self) -> Iterator[list[Record]]:
-        """The messages, each as soon as it is complete; bytes of other protocols are only counted."""
+        """The selected messages, each as soon as it is complete; bytes of no protocol are only counted."""
         for pieces in self.pieces():
-            yield self._known(self.conversations.feed(pieces))
-        yield self._known(self.conversations.close())
+            yield self._selected(self.conversations.feed(pieces))
+        yield self._selected(self.conversations.close())
 
-    def _known(self, messages: list[Message]) -> list[Record]:
+    def _selected(self, messages: list[Message]) -> list[Record]:
         selection = self.selection
-        if selection is not None:
+        if selection is not None and selection.flow is not None:
             messages = [message for message in messages if selection.takes_direction(message.direction)]
-        records = known(messages)
+        messages = known_messages(messages)
+        records = [message.record for message in messages]
         self.messages += len(records)
-        return records
+        self.undecoded = self.undecoded or any_damaged(records)
+        return records if selection is None or selection.where is None else selection.of(messages)
 
     @property
     def damaged(self) -> bool:
@@ -180,7 +186,8 @@ class Capture:
         unread = unread_packets(self.reader.ignored)
         if unread:
             warn(f"{name}: not read: {unread}")
-        if not shown and not foreign:
+        beyond = "" if self.selection is None else self.selection.beyond(self.flows)
+        if not shown and not foreign and not beyond:
             packets = count(self.reader.packets, "packet")
             warn(f"{name}: {packets}, none with TCP or UDP payload in the selected flows")
 

@@ -6,63 +6,55 @@ from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Final
+from wirelens.cli.stderr import warn
+from wirelens.codecs.words import count, quote
 
-    from wirelens.cli.input_options import FlowChoice
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wirelens.cli.input_options import FlowChoice, MergeOptions
+    from wirelens.cli.where.fields import Fields, Row
+    from wirelens.cli.where.message_fields import Row as MessageRow
     from wirelens.codecs import Record
     from wirelens.codecs.captures import Flow
+    from wirelens.codecs.conversations import Message
 
-FIELDS: Final = ("protocol", "kind", "summary", "note", "error", "flow")
 
+def predicate(texts: Sequence[str], fields: Fields[Row]) -> Callable[[Row], bool] | None:
+    """Whether a row matches every --where; None without one. Raises click's error about a wrong one."""
+    from wirelens.cli.where.compiling import compiled
+    from wirelens.cli.where.language import WhereError
 
-class Condition:
-    """One --where: FIELD=VALUE, FIELD!=VALUE, FIELD~TEXT (contains), or TEXT alone (in the summary)."""
-
-    def __init__(self, text: str) -> None:
-        self.field, self.operator, self.value = "summary", "~", text
-        for operator in ("!=", "=", "~"):
-            name, separator, value = text.partition(operator)
-            if separator and name in FIELDS:
-                self.field, self.operator, self.value = name, operator, value
-                return
-            if separator and name.isidentifier() and name.islower():
-                raise click.BadParameter(
-                    f"no field {name!r}; the fields are {', '.join(FIELDS)}", param_hint="--where"
-                )
-
-    def matches(self, record: Record) -> bool:
-        """Whether the condition is true for a record."""
-        texts = self.texts(record)
-        if self.operator == "~":
-            part = self.value.lower()
-            return any(part in text.lower() for text in texts)
-        return (self.value in texts) == (self.operator == "=")
-
-    def texts(self, record: Record) -> list[str]:
-        """The field's values in a record: one, or one for each note or error."""
-        if self.field == "protocol":
-            return [record.protocol]
-        if self.field == "kind":
-            return [record.kind]
-        if self.field == "summary":
-            return [record.summary]
-        if self.field == "note":
-            return [note.code for note in record.notes]
-        if self.field == "flow":
-            return ["" if record.origin is None else record.origin.place.flow]
-        inner = [fault.code for fault in record.tape.faults] if record.tape is not None else []
-        return inner if record.error is None else [record.error.code, *inner]
+    try:
+        return compiled(texts, fields)
+    except WhereError as error:
+        text = quote(texts[error.number]) + ", " if len(texts) > 1 else ""
+        raise click.BadParameter(f"{text}{error}", param_hint="--where") from None
 
 
 class Selection:
-    """The options --flow, --port and --where; without any of them, everything is selected."""
+    """The options --flow, --port and --where of commands that read messages.
 
-    def __init__(self, flow: FlowChoice | None, port: int | None, where: Sequence[str]) -> None:
+    `asked` and `matched` count the messages that --where was asked about, and those that match.
+    """
+
+    def __init__(
+        self,
+        flow: FlowChoice | None,
+        port: int | None,
+        where: Sequence[str] = (),
+        merge_options: MergeOptions | None = None,
+    ) -> None:
         self.flow = flow
         self.port = port
-        self.conditions = [Condition(text) for text in where]
+        self.asked = 0
+        self.matched = 0
+        self.where: Callable[[MessageRow], bool] | None = None
+        if where:
+            from wirelens.cli.where.message_fields import file_of_source, message_fields
+
+            point = "none" if merge_options is None else merge_options.point
+            self.where = predicate(where, message_fields(file_of_source, point))
 
     @property
     def of_flows(self) -> bool:
@@ -79,8 +71,41 @@ class Selection:
         """Whether the messages of a direction of the selected flows are wanted."""
         return self.flow is None or self.flow.direction in (None, direction)
 
-    def of(self, records: list[Record]) -> list[Record]:
-        """The records that match every --where."""
-        return [
-            record for record in records if all(condition.matches(record) for condition in self.conditions)
-        ]
+    def beyond(self, flows: int) -> str:
+        """An error about a flow that is not among this number of flows; "" if it is there."""
+        if self.flow is None or self.flow.number <= flows:
+            return ""
+        are = "is" if flows == 1 else "are"
+        return f"no flow {self.flow.number}: there {are} {count(flows, 'flow')}"
+
+    def matches(self, message: MessageRow) -> bool:
+        """Whether a message matches --where."""
+        self.asked += 1
+        if self.where is None or self.where(message):
+            self.matched += 1
+            return True
+        return False
+
+    def of(self, messages: Sequence[Message]) -> list[Record]:
+        """The records of the messages that match --where."""
+        where = self.where
+        if where is None:
+            return [message.record for message in messages]
+        records = [message.record for message in messages if where(message)]
+        self.asked += len(messages)
+        self.matched += len(records)
+        return records
+
+    def of_records(self, records: list[Record]) -> list[Record]:
+        """The records that match --where, of those that are not from a capture."""
+        if self.where is None:
+            return records
+        from wirelens.cli.where.message_fields import LoneRecord
+
+        return [record for record in records if self.matches(LoneRecord(record))]
+
+    def report(self) -> None:
+        """Report on standard error that nothing matches --where."""
+        if self.where is not None and self.asked and not self.matched:
+            match = "matches" if self.asked == 1 else "match"
+            warn(f"0 of {count(self.asked, 'message')} {match}")

@@ -132,6 +132,7 @@ class Codec:
         0  # bytes after damage that have to be there, or the end, for the result of `resync` to stand
     )
     may_leave: bool = False  # whether after some messages the stream is of another protocol
+    kinds: tuple[str, ...] = ()  # the words of `kind`; it may also give numbers that have no word
     codes: dict[str, Code] = {}  # noqa: RUF012  # codes of its notes and errors that codes.py does not have
 
     def __init__(self, name: str) -> None:

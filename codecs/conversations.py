@@ -199,7 +199,7 @@ class Conversations:
             if flow is None:
                 continue
             side = Side(flow, direction)
-            side.load(plain)
+            side.load(plain, self._pairs.waiting)
             key = _key(flow, direction)
             self._sides[key] = side
             self._held += side.held
@@ -222,8 +222,10 @@ class Conversations:
             if side.named or other.named:
                 self._keep_notes(side)
                 self._keep_notes(other)
-            del self._sides[_key(side.flow, side.direction)]
-            del self._sides[_key(side.flow, other.direction)]
+            for one in (side, other):
+                if one.requests is not None:
+                    one.requests.leave()
+                del self._sides[_key(one.flow, one.direction)]
 
     def _finish(self, side: Side, messages: list[Message]) -> None:
         """Give out what is left of a direction that has ended."""
@@ -595,11 +597,6 @@ def _merged(
 
 def _place_of(entry: tuple[int, Piece]) -> int:
     return entry[0]
-
-
-def known(messages: list[Message]) -> list[Record]:
-    """The records of known protocols."""
-    return [message.record for message in known_messages(messages)]
 
 
 def known_messages(messages: list[Message]) -> list[Message]:

@@ -1,12 +1,15 @@
 """The requests of one direction that wait for replies, in bounded memory: by key, or in order."""
 
+from itertools import islice
 from typing import Any, Final
 
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.codec import Exchange
 
-OPEN_REQUESTS: Final = 1 << 10  # requests of a direction that wait for replies; then the oldest is dropped
+ALL_REQUESTS: Final = 1 << 17  # requests with a key, of all directions, that wait for replies; beyond them
+OPEN_REQUESTS: Final = 1 << 10  # a direction keeps this many and drops its oldest; of those without a key too
+DROP_SHIFT: Final = 10  # a part of 1 in 1,024 is dropped at once, as finding the oldest takes long
 EARLY_REPLIES: Final = 64  # replies that wait for requests captured after them; then the oldest is dropped
 REPEATED: Final = 64  # datagrams of a direction that are remembered to recognise their repetition
 REORDER_US: Final = 1_000_000  # how much later the request of a datagram may be captured
@@ -88,10 +91,19 @@ class Early:
         self.last = True
 
 
+@mypyc_attr(acyclic=True)
+class Waiting:
+    """How many requests with a key, of all directions, wait for replies."""
+
+    def __init__(self) -> None:
+        self.number: i64 = 0
+
+
 class Requests:
     """The requests of one direction that wait for replies: by key, and those without a key in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, waiting: Waiting) -> None:
+        self.waiting: Final = waiting
         self.keyed: dict[str, list[Request]] = {}
         self.count: i64 = 0  # of those with a key
         self.queue: list[Request] = []
@@ -120,15 +132,19 @@ class Requests:
             if len(self.queue) > OPEN_REQUESTS:
                 del self.queue[0]
             return
+        waiting = self.waiting
+        waiting.number += 1
         requests = self.keyed.get(key)
         if requests is None:
             self.keyed[key] = [request]
         else:
             requests.append(request)
         self.count += 1
-        if self.count > OPEN_REQUESTS:
-            oldest = next(iter(self.keyed))
-            self.count -= len(self.keyed.pop(oldest))
+        if self.count > OPEN_REQUESTS and waiting.number > ALL_REQUESTS:
+            for oldest in list(islice(self.keyed, int(self.count >> DROP_SHIFT))):
+                dropped: i64 = len(self.keyed.pop(oldest))
+                self.count -= dropped
+                waiting.number -= dropped
 
     def close(self, key: str, request: Request) -> None:
         """Close an open request."""
@@ -138,8 +154,13 @@ class Requests:
         requests = self.keyed[key]
         requests.remove(request)
         self.count -= 1
+        self.waiting.number -= 1
         if not requests:
             del self.keyed[key]
+
+    def leave(self) -> None:
+        """Count its requests no longer, as their direction has ended."""
+        self.waiting.number -= self.count
 
     def answer(self, exchange: Exchange, acked: i64, end: i64) -> tuple[str, Request | None]:
         """The open request that a reply belongs to, and the key that it was found under.

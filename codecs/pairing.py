@@ -12,7 +12,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs.codec import Exchange
 from wirelens.codecs.codes import Note
-from wirelens.codecs.open_requests import WINDOW, Early, Request, Requests
+from wirelens.codecs.open_requests import WINDOW, Early, Request, Requests, Waiting
 from wirelens.codecs.record import Record
 from wirelens.codecs.sides import Side
 
@@ -20,16 +20,17 @@ LEAST_REPEATED: Final = 32  # bytes of a reply without an id, beyond which an eq
 
 
 class Pairs:
-    """Pairs the messages of all flows. `number`: that of the last pair."""
+    """Pairs the messages of all flows. `number`: that of the last pair; `waiting`: of all requests."""
 
     def __init__(self) -> None:
         self.number: i64 = 0
+        self.waiting: Final = Waiting()
 
     def requested(self, side: Side, exchange: Exchange, record: Record, time_us: i64) -> i64:
         """Keep a request until its reply; the number of their pair."""
         requests = side.requests
         if requests is None:
-            requests = side.requests = Requests()
+            requests = side.requests = Requests(self.waiting)
         key = exchange.key
         flow = side.flow
         direction = flow.sent_by(side.direction)
@@ -186,7 +187,7 @@ class Pairs:
                 _note(record, "no-request", text)
             return 0, 0
         if requests is None:
-            requests = other.requests = Requests()
+            requests = other.requests = Requests(self.waiting)
         self.number += 1
         reply = Early(key, self.number, time_us, acked)
         if exchange.part:

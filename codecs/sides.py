@@ -7,7 +7,7 @@ from mypy_extensions import i64, mypyc_attr
 from wirelens.codecs.captures.flow import Flow, Piece
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
-from wirelens.codecs.open_requests import Requests
+from wirelens.codecs.open_requests import Requests, Waiting
 from wirelens.codecs.record import Place
 from wirelens.codecs.registry import UNKNOWN
 
@@ -108,8 +108,8 @@ class Side:
             (int(self.sequence), int(self.acked), int(self.acked_before), int(self.opposite)),
         )
 
-    def load(self, state: State) -> None:
-        """Continue with what `save` gave."""
+    def load(self, state: State, waiting: Waiting) -> None:
+        """Continue with what `save` gave; `waiting`: the requests of all directions."""
         _, decoder, pieces, order, numbers, protocol, arrivals, notes, requests, flags, losses, tcp = state
         self.decoder = None if decoder is None else Decoder.load(decoder)
         self.waiting = [Piece.load(self.flow, self.direction, piece) for piece in pieces] or None
@@ -120,7 +120,7 @@ class Side:
             self.arrivals.append(Arrival(start, end, time_us, tuple(packets)))
         self.notes = [Note(code, offset, text) for code, offset, text in notes] or None
         if requests:
-            self.requests = Requests()
+            self.requests = Requests(waiting)
             self.requests.load(requests)
         self.ended, self.foreign, self.phase, self.role = flags
         self.damaged, self.incomplete, self.broken = losses

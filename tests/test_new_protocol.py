@@ -154,6 +154,8 @@ from wirelens.codecs.toy import decoding, encoding, evidence, reading
 class Toy(Codec):
     """Frames of text."""
 
+    kinds = ("request", "reply")
+
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         decoding.decode(cursor, tape)
 

@@ -15,6 +15,8 @@ from wirelens.codecs.tape import Tape
 class Esnp(Codec):
     """ESNP in one of its two vocabularies."""
 
+    kinds = ("request", "response", "info", "event", "message")
+
     def __init__(self, name: str, lines: bool) -> None:
         super().__init__(name)
         self.lines = lines

@@ -21,6 +21,7 @@ class Framed(Codec):
 
     carries = payload.PROTOCOLS
     summary_has_kind = True
+    kinds = reading.KINDS
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""

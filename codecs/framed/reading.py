@@ -10,6 +10,8 @@ from wirelens.codecs.hessian.members import Members
 from wirelens.codecs.node import Node
 from wirelens.codecs.words import count
 
+KINDS: Final = ("request", "reply", "damaged", *reading.KINDS)
+
 # How the classes end whose objects are requests or replies, under the number in their field requestId.
 _ROLES: Final = {"Request": "request", "Response": "reply"}
 

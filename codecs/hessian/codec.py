@@ -19,6 +19,7 @@ class Hessian(Codec):
     """Hessian in one of its dialects."""
 
     proves_ahead = 1 << 20
+    kinds = reading.KINDS
 
     def __init__(self, dialect: int) -> None:
         super().__init__(d.NAMES[dialect])

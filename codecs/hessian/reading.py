@@ -11,6 +11,7 @@ from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.node import Node
 from wirelens.codecs.words import count
 
+KINDS: Final = ("call", "reply", "fault", "message", "packets", "envelope", "values")
 SHOWN: Final = 4  # values in a line
 TEXT_SHOWN: Final = 60  # characters of a text
 

@@ -15,6 +15,8 @@ from wirelens.codecs.tape import Tape
 class SpecifiedMagline(Codec):
     """Frames with the specified 16-byte head."""
 
+    kinds = reading.SPECIFIED_KINDS
+
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""
         decoding.decode_specified(cursor, tape, final)
@@ -54,6 +56,8 @@ class SpecifiedMagline(Codec):
 
 class DeployedMagline(Codec):
     """Frames with the deployed 12-byte head."""
+
+    kinds = reading.DEPLOYED_KINDS
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""

@@ -8,6 +8,9 @@ from wirelens.codecs.magline import vocabulary as v
 from wirelens.codecs.node import Node
 from wirelens.codecs.words import count
 
+SPECIFIED_KINDS: Final = tuple(v.COMMANDS.values())
+DEPLOYED_KINDS: Final = tuple(v.DEPLOYED_COMMANDS.values())
+
 # What a frame with the deployed head does.
 _ACTIONS: Final[dict[int, str]] = {
     v.OLD_SYN: "the client opens; ACK answers",

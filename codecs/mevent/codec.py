@@ -15,6 +15,8 @@ from wirelens.codecs.tape import Tape
 class Mevent(Codec):
     """mevent in both numberings, with and without the prefix of TCP."""
 
+    kinds = ("request", "reply")
+
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""
         decoding.decode(cursor, tape, final)

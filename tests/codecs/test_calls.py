@@ -16,7 +16,9 @@ from wirelens import codecs
 from wirelens.codecs.call import MEMBERS, Call, call_of
 from wirelens.codecs.calls import Calls
 from wirelens.codecs.captures import Reader
+from wirelens.codecs.codec import Exchange
 from wirelens.codecs.conversations import Conversations
+from wirelens.codecs.open_requests import ALL_REQUESTS, Request, Requests, Waiting
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
 
@@ -300,3 +302,30 @@ def test_a_capture_in_python() -> None:
 def test_damage_and_other_traffic_are_no_calls() -> None:
     chance = random.Random(4)
     assert rows(capture((1, 0, chance.randbytes(300)), (2, 1, chance.randbytes(300)))) == []
+
+
+def test_many_calls_are_open_on_one_connection() -> None:
+    ones = [dubbo(number) for number in range(1, 3001)]
+    data = capture(
+        *[(number, 0, planted.request(one)) for number, one in enumerate(ones, 1)],
+        *[(4000 + number, 1, planted.reply(one)) for number, one in enumerate(ones, 1)],
+    )
+    found = planted.calls_of(data)
+    assert [(call.call, call.outcome, call.latency_us) for call in found] == [
+        (number, "ok", 4_000_000) for number in range(1, 3001)
+    ]
+    assert [call.open_calls for call in found] == list(range(3000))
+
+
+def test_the_oldest_requests_are_dropped_beyond_all_bounds() -> None:
+    waiting = Waiting()
+    waiting.number = ALL_REQUESTS - 1500
+    requests = Requests(waiting)
+    for number in range(4000):
+        requests.add(str(number), Request(number, 1, Exchange("request", str(number))))
+    assert 1024 <= requests.count <= 1510
+    assert waiting.number <= ALL_REQUESTS
+    assert requests.latest("3999") is not None
+    assert requests.latest("0") is None
+    requests.leave()
+    assert waiting.number == ALL_REQUESTS - 1500
