@@ -101,7 +101,8 @@ def changed(value: Json, chance: random.Random) -> Json:
             places += [(one, key) for key in one]
             found += one.values()
     if not places or chance.random() < 0.03:
-        return chance.choice(HOSTILE)
+        alone: Json = chance.choice(HOSTILE)
+        return alone
     inside, at = chance.choice(places)
     other = chance.choice((*HOSTILE, *chance.sample(found, min(len(found), 12))))
     other = loads(dumps(other))  # no part of two places
