@@ -9,7 +9,7 @@ import click
 from wirelens.cli import options
 from wirelens.cli.errors import RefusedError
 from wirelens.cli.stderr import warn
-from wirelens.codecs.words import clean, count
+from wirelens.codecs.words import clean, count, elided
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -136,7 +136,7 @@ class Document(NamedTuple):
         line, column = place_of(self.text, where)
         line += max(self.line - 1, 0)
         place = f"line {line}, column {column}"
-        return self.at(f"{where} ({place})" if where else "") + error.text
+        return self.at(f"{elided(where)} ({place})" if where else "") + error.text
 
 
 def messages(value: Json) -> Iterator[tuple[str, Json]]:

@@ -23,6 +23,8 @@ _UNSAFE: Final = (
 _SPACE: Final = r"[ \t\r\n]*"
 _TOKEN: Final = r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:{}\[\]"]+'
 _INDEX: Final = r"\[(\d{1,9})\]"
+MOST_LEVELS: Final = 1 << 19  # arrays and objects inside one another: up to three for each container
+_MOST_PATH: Final = 1 << 16  # characters of a path that are followed
 _CONTENT: Final = ("$list", "$map", "$fields")  # tags whose values the paths of their members may leave out
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -155,16 +157,19 @@ def _json_error(text: str, at: int, message: str) -> JsonTextError:
 def place_of(text: str, path: str) -> tuple[int, int]:
     """Line and column, from 1, of the value at a path such as `lines[2].value` in JSON text.
 
-    Of what is not there, the place of the innermost value around it. A path may leave out tags: the step
-    after a value's own path is looked for in its `$map`, `$list`, … too.
+    Of what is not there, or beyond 65,536 characters of the path, the place of the innermost value
+    around it. A path may leave out tags: the step after a value's own path is looked for in its `$map`,
+    `$list`, … too.
     """
+    path = path[:_MOST_PATH]
+    ends = _container_ends(text) if path else {}
     at = _skip_space(text, 0)
     while path:
         opening = text[at : at + 1]
         if opening == "{":
-            found, rest = _member_at(text, at, path)
+            found, rest = _member_at(text, at, path, ends)
         elif opening == "[":
-            found, rest = _item_at(text, at, path)
+            found, rest = _item_at(text, at, path, ends)
         else:
             break
         if found < 0:
@@ -173,7 +178,7 @@ def place_of(text: str, path: str) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
-def _member_at(text: str, at: int, path: str) -> tuple[int, str]:
+def _member_at(text: str, at: int, path: str, ends: dict[int, int]) -> tuple[int, str]:
     """Where the value of the object's member is to which a path leads, and the rest of the path; or -1."""
     wanted = path.removeprefix(".")
     found = tagged = -1
@@ -187,39 +192,46 @@ def _member_at(text: str, at: int, path: str) -> tuple[int, str]:
                 found, rest = at, wanted[len(key) :]
         elif key in _CONTENT and text[at : at + 1] in ("{", "["):
             tagged = at
-        at = _skip_space(text, _value_end(text, at))
+        at = _skip_space(text, _value_end(text, at, ends))
         if text[at : at + 1] == ",":
             at = _skip_space(text, at + 1)
     return (tagged, path) if found < 0 else (found, rest)
 
 
-def _item_at(text: str, at: int, path: str) -> tuple[int, str]:
+def _item_at(text: str, at: int, path: str, ends: dict[int, int]) -> tuple[int, str]:
     """Where the item of an array is to which a path leads, and the rest of the path; or -1."""
     step = re.match(_INDEX, path)
     if step is None:
         return -1, path
     at = _skip_space(text, at + 1)
     for _ in range(int(step[1])):
-        at = _skip_space(text, _value_end(text, at))
+        at = _skip_space(text, _value_end(text, at, ends))
         if text[at : at + 1] != ",":
             return -1, path
         at = _skip_space(text, at + 1)
     return at, path[step.end() :]
 
 
-def _value_end(text: str, at: int) -> int:
-    """Where the value at a position ends; the text is known to be JSON."""
-    depth = 0
-    for token in re.compile(_TOKEN).finditer(text, at):
-        if token[0] in "{[":
-            depth += 1
-        elif token[0] in "}]":
-            depth -= 1
-            if depth < 0:
-                return token.start()
-        if depth == 0:
-            return token.end()
-    return len(text)
+def _container_ends(text: str) -> dict[int, int]:
+    """Where each array and object ends, by where it starts; the text is known to be JSON."""
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    for token in re.compile(_TOKEN).finditer(text):
+        mark = token[0]
+        if mark in "{[":
+            opened.append(token.start())
+        elif mark in "}]" and opened:
+            ends[opened.pop()] = token.end()
+    return ends
+
+
+def _value_end(text: str, at: int, ends: dict[int, int]) -> int:
+    """Where the value at a position ends."""
+    end = ends.get(at)
+    if end is None:
+        token = re.compile(_TOKEN).match(text, at)
+        end = len(text) if token is None else token.end()
+    return end
 
 
 def _skip_space(text: str, at: int) -> int:
@@ -237,6 +249,8 @@ def _deep_loads(text: str, at: int) -> tuple[Json, int]:
     keys: list[str | None] = []
     while True:
         at = _skip_space(text, at)
+        if len(stack) > MOST_LEVELS:
+            raise _json_error(text, at, f"more than {MOST_LEVELS:,} arrays and objects inside one another")
         opening = text[at : at + 1]
         value: Json
         if opening == "{":

@@ -152,6 +152,7 @@ LEAST_ROOM: Final = 16  # a new tape has room for at least this many nodes,
 MOST_ROOM: Final = 256  # and at most this many
 DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; then it grows by a quarter
 MOST_NODES: Final = 1 << 23  # nodes of one message, of 40 bytes each
+MOST_LEVELS: Final = 1 << 17  # containers inside one another; views and writers have some objects for each
 _ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
 
 
@@ -226,11 +227,7 @@ class Tape:
         words = self.words
         count = self.count
         if count >= MOST_NODES:
-            if self._buffers is not None and len(self._buffers) > 1:  # `start` may be in any of them
-                start = words[START]
-            raise DecodeError(
-                "limit", self.buffer.absolute(start), f"a message of more than {MOST_NODES:,} values"
-            )
+            raise self._limit(start, f"a message of more than {MOST_NODES:,} values")
         if count < DOUBLED:
             words = extend(words, words)
         else:
@@ -238,6 +235,16 @@ class Tape:
             words = extend(words, words[: more * WIDTH])
         self.words = words
         return words
+
+    def _limit(self, start: i64, text: str) -> DecodeError:
+        if self._buffers is not None and len(self._buffers) > 1:  # `start` may be in any of them
+            start = self.words[START]
+        return DecodeError("limit", self.buffer.absolute(start), text)
+
+    def check_level(self, level: i64, start: i64) -> None:
+        """Raise `limit` for a container at `start` inside `level` others, if these are MOST_LEVELS."""
+        if level >= MOST_LEVELS:
+            raise self._limit(start, f"more than {MOST_LEVELS:,} containers inside one another")
 
     def open(self, head: i64, start: i64, number: i64) -> i64:
         """Write a node whose children follow until `close`; returns its index."""

@@ -84,6 +84,12 @@ def shortened(text: str, most: int = SUMMARY_CELLS) -> str:
     return text
 
 
+def elided(text: str, most: int = SUMMARY_CELLS) -> str:
+    """Text cut to at most `most` characters, with an ellipsis in its middle if it is."""
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+
+
 def escape(char: str) -> str:
     r"""One character as an escape: `\n`, `\u001b`, `\U000e0001`."""
     code = ord(char)

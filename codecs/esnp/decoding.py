@@ -365,6 +365,7 @@ class BodyReader:
                 head = place | (t.MAP if tag == 21 else t.LIST)
                 if overlong:
                     head |= v.VARINT << t.FORM_SHIFT
+                tape.check_level(len(nodes), start)
                 nodes.append(tape.open(head, start, -1))
                 counts.append(wanted)
                 wanted = items

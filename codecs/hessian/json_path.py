@@ -37,6 +37,7 @@ class Frame:
         self.names: Final = names  # of fields
         self.closer: Final = closer  # the byte that ends it; -1 for none
         self.size: Final[i64] = len(items)
+        self.level: Final[i64] = 0 if outer is None else outer.level + 1
         self.next = first
 
     def step(self) -> str:

@@ -235,6 +235,7 @@ class Values(Heads):
                 left -= 1
                 base = depth * _FRAME
                 if base >= len(stack):
+                    tape.check_level(depth, start)
                     stack = append(append(append(append(stack, 0), 0), 0), 0)
                 stack[base] = node
                 stack[base + 1] = how

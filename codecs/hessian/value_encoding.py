@@ -27,6 +27,7 @@ from wirelens.codecs.hessian.json_path import (
 from wirelens.codecs.hessian.well_known_classes import VALUED
 from wirelens.codecs.json_input import NOT_FINITE, did_you_mean, hex_bytes, none_of
 from wirelens.codecs.node import ONLY_VALUE, Json
+from wirelens.codecs.tape import MOST_LEVELS
 
 # Kinds of tagged values.
 _NULL: Final = 0
@@ -327,7 +328,10 @@ class Encoder(Classes):
 
     def _open(self, items: list[Json], naming: int, names: list[str], closer: int, first: i64 = 0) -> None:
         """Make `items`, from index `first` on, the next to write: the members of a list, map or object."""
-        self.frame = Frame(self.frame, items, naming, names, closer, first)
+        frame = Frame(self.frame, items, naming, names, closer, first)
+        if frame.level >= MOST_LEVELS:
+            raise self.error(f"more than {MOST_LEVELS:,} containers inside one another")
+        self.frame = frame
         self.count += 1
 
     def _list(self, items: list[Json], kind: Json, wire: dict[str, Json], naming: int) -> None:
