@@ -218,17 +218,28 @@ class Node:
         return f"<Node {clean(self.path) or 'root'}: {clean(kind)}{value} at {start}-{end}>"
 
     def __iter__(self) -> Iterator["Node"]:
-        return iter(self.children)
+        for part in self.parts():
+            if not part.hidden:
+                yield part
 
     def __len__(self) -> int:
-        return len(self.children)
+        tape = self.tape
+        end = tape.next(self.index)
+        index = self.index + 1
+        number = 0
+        while index < end:
+            if tape.head(index) & t.HIDDEN == 0:
+                number += 1
+            index = tape.next(index)
+        return number
 
     def __bool__(self) -> bool:
         return True
 
     def __getitem__(self, key: int | str) -> "Node":
         if isinstance(key, int):
-            return self.children[key]
+            found = self.first(key + 1) if key >= 0 else self.children
+            return found[key]
         node = self.get(key)
         if node is None:
             raise KeyError(key)
@@ -239,10 +250,10 @@ class Node:
         if self.kind != t.MAP:
             node = self.member(name)
             return default if node is None else node
-        children = self.children
-        for position in range(0, len(children) - 1, 2):
-            if children[position].value == name:
-                return children[position + 1]
+        members = iter(self)
+        for key, value in zip(members, members, strict=False):
+            if key.value == name:
+                return value
         return default
 
     @property
@@ -449,10 +460,23 @@ class Node:
                 position += 1
             index = tape.next(index)
 
+    def first(self, most: int) -> list["Node"]:
+        """The first children, at most `most`."""
+        tape = self.tape
+        inner = self.inner
+        found: list[Node] = []
+        end = tape.next(self.index)
+        index = self.index + 1
+        while index < end and len(found) < most:
+            if tape.head(index) & t.HIDDEN == 0:
+                found.append(Node(tape, index, inner, self, len(found)))
+            index = tape.next(index)
+        return found
+
     @property
     def children(self) -> list["Node"]:
         """The children that are part of the message; of a map, keys and values alternate."""
-        return [part for part in self.parts() if not part.hidden]
+        return self.first(t.MOST_NODES)
 
     def member(self, name: str) -> "Node | None":
         """The child with that name, or None."""

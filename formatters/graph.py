@@ -246,7 +246,7 @@ class _Painter:
         if end - index > SMALL:
             return None
         if node.kind == t.MAP and node.type_name is None:
-            return "{}" if not node.children else None
+            return "{}" if not len(node) else None
         while index + 1 < end:
             index += 1
             kind = tape.kind(index)

@@ -213,7 +213,7 @@ def title(node: Node, names: list[str] | None = None) -> Line:
     line: Line = []
     if kind == t.STRUCT:
         return line
-    number = shown_children(node)
+    number = len(node)
     if kind == t.ARRAY:
         return [(TYPE, f"({number:,})")]
     if kind == t.OBJECT:
@@ -247,19 +247,6 @@ def _size(node: Node, number: int) -> str:
                 return f"{number:,} of {int(tape.number(index)):,}"
             index = tape.next(index)
     return f"{number:,}"
-
-
-def shown_children(node: Node) -> int:
-    """The number of children that are not hidden, counted on the tape."""
-    tape = node.tape
-    end = tape.next(node.index)
-    index = node.index + 1
-    number = 0
-    while index < end:
-        if not tape.head(index) & t.HIDDEN:
-            number += 1
-        index = tape.next(index)
-    return number
 
 
 def target_words(node: Node, layout: Layout) -> Line:

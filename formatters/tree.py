@@ -391,7 +391,7 @@ class Walk:
         """The node whose children follow the headline: structs with a single member are skipped."""
         node = root
         while node.kind == t.STRUCT and int(node.index) not in self.faults:
-            parts = node.children
+            parts = node.first(2)
             if len(parts) != 1 or parts[0].kind not in (t.STRUCT, t.ARRAY):
                 return node
             node = parts[0]
@@ -402,7 +402,7 @@ class Walk:
         if root.kind != t.STRUCT:
             return -1
         index = -1
-        for part in root.children:
+        for part in root:
             if part.kind in CONTAINERS:
                 if index >= 0 or part.kind != t.ARRAY:
                     return -1

@@ -268,7 +268,7 @@ def _parameter_types(request: Node) -> list[str] | None:
     signatures = _field(request, b"methodArgSigs")
     if signatures is None or signatures.kind != t.LIST:
         return None
-    return [java_type(part.text or "?") for part in signatures.children]
+    return [java_type(part.text or "?") for part in signatures]
 
 
 def _declared_type(values: Node, position: int) -> str:

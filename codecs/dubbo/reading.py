@@ -232,7 +232,7 @@ def _call(root: Node, body: Node) -> str:
     descriptor = call.member("parameter_types")
     if descriptor is None:
         arguments = call.member("arguments")
-        types = None if arguments is None else [type_word(part) for part in arguments.children]
+        types = None if arguments is None else [type_word(part) for part in arguments]
     else:
         types = descriptor_types(descriptor.text or "")
     parameters = "(…)" if types is None else parameter_list(types)
@@ -276,19 +276,19 @@ def _generic_call(body: Node) -> str:
     """The method that a generic invocation calls, with its parameter types; empty if it does not name one."""
     method = _generic_method(body)
     arguments = body.member("arguments")
-    values = [] if arguments is None else arguments.children
+    values = [] if arguments is None else arguments.first(2)
     if not method:
         return ""
     types: list[str] = []
     if len(values) > 1 and values[1].kind == t.LIST:
-        types = [java_type(part.text or "?") for part in values[1].children]
+        types = [java_type(part.text or "?") for part in values[1]]
     return method + parameter_list(types)
 
 
 def _generic_method(body: Node) -> str:
     """The name of the method that a generic invocation calls; empty if it does not name one."""
     arguments = body.member("arguments")
-    values = [] if arguments is None else arguments.children
+    values = [] if arguments is None else arguments.first(2)
     return values[0].text or "" if values else ""
 
 

@@ -597,7 +597,7 @@ def _unlikely_values(tape: Tape) -> i64:
         head = tape.head(index)
         kind = head & t.KIND_MASK
         if head == m.VALUES:
-            values = len(Node(tape, int(index), tape.buffer).children)
+            values = len(Node(tape, int(index), tape.buffer))
             unlikely += 2 if values == 0 else values - 1
         elif head & t.HIDDEN == 0:
             size = tape.end(index) - tape.number(index)

@@ -281,7 +281,7 @@ def _list_wire(dialect: int, flags: int, node: Node) -> Json:
     elif flags & LENGTH:
         for part in node.parts():
             if part.kind == t.LENGTH:
-                if part.number != len(node.children):
+                if part.number != len(node):
                     wire["length"] = part.number
                 if part.form:
                     wire["length_form"] = part.wire

@@ -64,8 +64,8 @@ def fault_of(root: Node) -> Node | None:
 def fault_words(fault: Node) -> str:
     """The class of the exception in a fault; else its message, else its code."""
     texts: dict[str, str] = {}
-    members = fault.children
-    for key, value in zip(members[::2], members[1::2], strict=False):
+    members = iter(fault)
+    for key, value in zip(members, members, strict=False):
         name = key.text or ""
         if name == "detail" and value.kind in (t.OBJECT, t.MAP) and value.type_name:
             return value.type_name
@@ -90,10 +90,10 @@ def message_line(root: Node) -> str:
         values = body.member("values")
         return "message: " + ("" if values is None else values_line(values))
     if name == "packets":
-        packets = body.children
-        first = packets[0].member("values") if packets else None
-        packets_shown = count(len(packets), "packet")
-        others = ", …" if len(packets) > 1 else ""
+        packets = len(body)
+        first = body[0].member("values") if packets else None
+        packets_shown = count(packets, "packet")
+        others = ", …" if packets > 1 else ""
         return packets_shown if first is None else f"{packets_shown}: {values_line(first)}{others}"
     if name == "envelope":
         return _envelope_line(body)
@@ -104,8 +104,8 @@ def call_line(call: Node) -> str:
     """`call method(types)`."""
     method = call.member("method")
     arguments = call.member("arguments")
-    types = [] if arguments is None else [type_word(part) for part in arguments.children[: 2 * SHOWN]]
-    if arguments is not None and len(arguments.children) > 2 * SHOWN:
+    types = [] if arguments is None else [type_word(part) for part in arguments.first(2 * SHOWN)]
+    if arguments is not None and len(arguments) > 2 * SHOWN:
         types.append("…")
     return f"call {'?' if method is None else method.shown}({', '.join(types)})"
 
@@ -121,9 +121,9 @@ def _reply_line(reply: Node) -> str:
 def fault_line(fault: Node) -> str:
     """`fault code "message"`."""
     line = "fault"
-    members = fault.children
+    members = iter(fault)
     texts: dict[str, str] = {}
-    for key, value in zip(members[::2], members[1::2], strict=False):
+    for key, value in zip(members, members, strict=False):
         if key.kind == t.STRING16 and value.kind == t.STRING16:
             texts[key.shown] = value.shown
     if "code" in texts:
@@ -137,7 +137,7 @@ def _envelope_line(envelope: Node) -> str:
     method = envelope.member("method")
     line = "envelope" + ("" if method is None else " " + method.shown.rpartition(".")[2])
     parts = envelope.member("parts")
-    for part in [] if parts is None else parts.children:
+    for part in [] if parts is None else parts:
         content = part.member("content")
         if content is not None and content.kind == t.STRUCT:
             return f"{line}: {message_line(content)}"
@@ -164,7 +164,7 @@ def value_words(value: Node) -> str:
     if kind == t.OBJECT:
         return value.type_name or "object"
     if kind == t.LIST or kind == t.MAP:
-        items = len(value.children) // (2 if kind == t.MAP else 1)
+        items = len(value) // (2 if kind == t.MAP else 1)
         return f"{value.type_name or value.kind_name}[{items}]"
     if kind == t.STRING16 or kind == t.XML:
         return f'"{cut(value.shown)}"'

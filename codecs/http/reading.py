@@ -32,7 +32,7 @@ def summary(root: Node) -> str:
     if data is None:
         return f"{line} {message_line(body)}"
     partial = body.member("partial")
-    if partial is not None and partial.children:
+    if partial is not None and len(partial):
         line += f" {message_line(partial)}"
     content_type = _content_type(root)
     return f"{line} {content_type}{' ' if content_type else ''}{count(len(data.content), 'byte')}"
@@ -66,8 +66,8 @@ def call(root: Node) -> CallFacts:
     host = ""
     carried = Carried()
     headers = root.member("headers")
-    for pair in [] if headers is None else headers.children:
-        name, value = pair.children[:2]
+    for pair in [] if headers is None else headers:
+        name, value = pair.first(2)
         if value.kind == t.TEXT:
             if name.content.lower() == b"host":
                 host = host or value.shown
@@ -103,15 +103,15 @@ def _asks_to_upgrade(root: Node) -> bool:
     headers = root.member("headers")
     if headers is None or b"pgrade:" not in headers.raw:
         return False
-    return any(pair.children[0].content.lower() == b"upgrade" for pair in headers.children)
+    return any(pair[0].content.lower() == b"upgrade" for pair in headers)
 
 
 def _content_type(root: Node) -> str:
     """The content type without its parameters; empty if there is none."""
     content_type = b""
     headers = root.member("headers")
-    for pair in [] if headers is None else headers.children:
-        name, value = pair.children[:2]
+    for pair in [] if headers is None else headers:
+        name, value = pair.first(2)
         if value.kind == t.TEXT and name.content.lower() == b"content-type":
             content_type = value.content
     return content_type.partition(b";")[0].decode("utf-8", "replace").strip()

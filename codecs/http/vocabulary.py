@@ -91,7 +91,7 @@ def _wire(flags: int, node: Node) -> Json:
 
 def _unusual_lines(headers: Node, lines: dict[str, Json]) -> None:
     """Add the lines of headers that are not written as usual to `lines`, by position."""
-    for position, pair in enumerate(headers.children):
+    for position, pair in enumerate(headers):
         raw = pair.raw
         parts = pair.children
         value = parts[1].content if parts[1].kind == t.TEXT else None

@@ -55,7 +55,7 @@ def specified_summary(root: Node) -> str:
     if body is None:
         return kind(root)
     frame = f"{kind(root)} seq {seq}"
-    if any(part.kind == t.FAULT for part in body.children):
+    if any(part.kind == t.FAULT for part in body):
         return f"{frame}: the body is cut, {_size(body, 'data')}"
     if cmd == v.SYN:
         widths = f"random {_size(body, 'random')}, key {_size(body, 'public_key')}"

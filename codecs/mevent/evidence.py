@@ -334,7 +334,7 @@ def _reply_bits(reply: Node, bits: float, prefix: bool, cut: bool) -> tuple[floa
             strong = prefix
     elif not cut:
         bits += 8.0  # vsize, which leads to the end of the message
-        strong = prefix or len(variables.children) > 0
+        strong = prefix or len(variables) > 0
     gained = _variable_bits(reply)
     return (-1.0, False) if gained < 0 else (bits + gained, strong)
 
@@ -358,7 +358,7 @@ def _variable_bits(part: Node) -> float:
     data = part.buffer.data
     bits = 0.0
     position = 1.0
-    for variable in variables.children[:4]:
+    for variable in variables.first(4):
         name = variable.member("name")
         if name is None:
             continue

@@ -322,7 +322,7 @@ def lookup(items: Node, name: str) -> Node | None:
     work: list[tuple[Node, str]] = [(items, name)]
     while work:
         parent, path = work.pop()
-        for item in parent.children:
+        for item in parent:
             name_node = item.member("name")
             if name_node is None:
                 continue

@@ -123,7 +123,7 @@ def _is_error(code: int) -> bool:
 
 def _error_message(variables: Node) -> str:
     """The error's message among a reply's variables; empty if there is none."""
-    for variable in variables.children:
+    for variable in variables:
         tree = variable.member("hdf")
         if tree is None:
             if variable.shown_of("name") == "errmsg":
@@ -201,7 +201,7 @@ def _data(part: Node) -> list[str]:
         return []
     names: list[str] = []
     message = ""
-    for variable in variables.children:
+    for variable in variables:
         tree = variable.member("hdf")
         if tree is None:
             name = variable.shown_of("name")
@@ -217,7 +217,7 @@ def _data(part: Node) -> list[str]:
             if trace is not None:
                 names.append(f"errtrace {count(len(trace.shown.splitlines()), 'line')}")
             continue
-        names.extend(item.shown_of("name") for item in tree.children[: SHOWN_NAMES + 1])
+        names.extend(item.shown_of("name") for item in tree.first(SHOWN_NAMES + 1))
     parts: list[str] = []
     if message:
         parts.append(f'"{message}"')
