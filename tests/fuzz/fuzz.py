@@ -10,7 +10,7 @@ from pathlib import Path
 
 import atheris
 
-LIMITS = ["-timeout=20", "-rss_limit_mb=1500", "-print_final_stats=1"]  # seconds an input
+LIMITS = ["-timeout=60", "-rss_limit_mb=1500", "-print_final_stats=1"]  # seconds an input
 
 
 def main() -> None:
