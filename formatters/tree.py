@@ -307,7 +307,7 @@ class Walk:
                 continue
             number += 1
             if tape.kind(index) == t.MAP:
-                number -= lay.shown_children(Node(tape, index, node.buffer)) // 2
+                number -= len(Node(tape, index, node.buffer)) // 2
             index += 1
         return number
 
