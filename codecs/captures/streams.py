@@ -109,22 +109,26 @@ class Assembler(Sequencer):
             conversation = self._reopen(conversation, segment, pieces)
         count: i64 = len(pieces)
         self._segment(conversation, segment, pieces)
-        if conversation.ordering is not None or (
-            self.waiting_sides
-            and len(pieces) > count
-            and (conversation.first.starts or conversation.second.starts)
+        more: i64 = len(pieces) - count
+        if (
+            conversation.ordering is not None
+            or more > 1
+            or (more and self.waiting_sides and (conversation.first.starts or conversation.second.starts))
         ):
             self._order(conversation, segment.time_us, count, pieces)
 
     def _order(self, conversation: _Conversation, time_us: i64, count: i64, pieces: list[Piece]) -> None:
-        """Let the pieces after the first `count` wait for what the other direction has still to give out."""
+        """Let the pieces after the first `count` wait for what the other direction has still to give out.
+
+        Pieces of both directions are put in order.
+        """
         first, second = conversation.first, conversation.second
         flow = conversation.flow
         new = [piece for piece in pieces[count:] if piece.flow is flow]
         ordering = conversation.ordering
         if ordering is None:
             for piece in new:
-                if must_wait(piece, first if piece.direction else second):
+                if piece.direction != new[0].direction or must_wait(piece, first if piece.direction else second):
                     ordering = conversation.ordering = Ordering()
                     break
             if ordering is None:
