@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from wirelens.cli.select import Selection
     from wirelens.codecs import Json
     from wirelens.codecs.captures import Flow
-    from wirelens.codecs.conversations import Message, Verdict
+    from wirelens.codecs.conversations import Message
+    from wirelens.codecs.verdicts import Verdict
     from wirelens.formatters.layout import Line
 
 EPILOG: Final = """\b

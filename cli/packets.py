@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from wirelens.codecs import Record
     from wirelens.codecs.captures import Flow, Piece
     from wirelens.codecs.codes import Note
-    from wirelens.codecs.conversations import Message, Verdict
+    from wirelens.codecs.conversations import Message
+    from wirelens.codecs.verdicts import Verdict
 
 LARGE: Final = 1 << 25  # bytes of a file that is worth a progress bar
 PORTION: Final = 128  # pieces that are decoded before their messages are written

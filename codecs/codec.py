@@ -126,6 +126,7 @@ class Codec:
     json_opening: bytes  # how a record's JSON starts
     carries: tuple[str, ...] = ()  # protocols that its bodies contain; it is probed before them
     answers: tuple[str, ...] = ()  # other protocols that the opposite direction of a stream may use
+    contained: bool = False  # whether what is inside messages of other protocols looks like it
     tunnelled: bool = False  # whether other protocols often contain it: found mid-stream, it proves nothing
     summary_has_kind: bool = False  # whether its summaries already state the kind of message
     proves_ahead: int = (

@@ -6,7 +6,7 @@ detected once, and afresh where a message ends the use of it (HTTP after CONNECT
 the two directions help each other. Memory is bounded by the constants below and in `open_requests`.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
@@ -16,20 +16,22 @@ from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
 from wirelens.codecs.codec import Exchange
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
-from wirelens.codecs.detection import MARGIN, Detection, detect
+from wirelens.codecs.detection import Detection, detect
 from wirelens.codecs.pairing import Pairs
 from wirelens.codecs.record import Origin, Place, Record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.sides import Arrival, Side, State
+from wirelens.codecs.verdicts import Verdict, together, verdict_of
 
 HEAD: Final = 1 << 14  # bytes of a direction that wait at most for its protocol to be detected
 ALL_HEADS: Final = 1 << 25  # the same of all directions; then those waiting longest become unknown
+HELD: Final = 1 << 16  # bytes of a direction that wait at most for the first message of the other one
+HELD_PIECES: Final = 1 << 10  # pieces of it
+HELD_US: Final = 1_500_000  # how long they wait at most
 ALL_HELD: Final = 1 << 26  # bytes of incomplete messages that may wait; then the longest is cut off
 ARRIVAL_COST: Final = 128  # what a piece counts besides its bytes until a record has taken them
 PACKETS: Final = 64  # packet numbers in a record at most: its first ones and its last
-ANSWER_HEAD: Final = 4  # bytes that distinguish the protocols that answer another
 NOTES_KEPT: Final = 1000  # notes that no record carries
-PORT_BITS: Final = 4.0  # what a protocol's usual port adds to the evidence of the bytes
 
 
 _COUNTERPARTS: Final = {"request": "reply", "reply": "request"}
@@ -76,14 +78,6 @@ class Message:
         return f"{self.flow.number}.{self.pair_number}" if self.pair_number else ""
 
 
-class Verdict(NamedTuple):
-    """How a direction's protocol was found: `bits` and `reasons` as in detection, none if it was given."""
-
-    protocol: str
-    bits: float
-    reasons: tuple[str, ...]
-
-
 class Conversations:
     """Decodes all flows of a capture.
 
@@ -115,6 +109,7 @@ class Conversations:
         self.unattached_notes: list[tuple[str, Note]] = []
         self._sides: dict[int, Side] = {}  # by `_key`
         self._undecided: dict[int, Side] = {}  # those with bytes waiting, oldest first
+        self._unproved: dict[int, Side] = {}  # joined in the middle, with bytes before the first message
         self._heads: i64 = 0
         self._held: i64 = 0
         self._pairs: Final = Pairs()
@@ -136,6 +131,8 @@ class Conversations:
             side = self._begin(flow, direction)
         if side.decoder is None:
             self._wait(key, side, piece, messages)
+        elif self._unproved and key ^ 1 in self._unproved and key not in self._unproved:
+            self._hold(key, side, piece, messages)
         else:
             if self._undecided and key ^ 1 in self._undecided:
                 self._decide_older(side, messages)
@@ -206,17 +203,22 @@ class Conversations:
             self._heads += side.waiting_bytes
             if side.decoder is None and side.waiting_bytes:
                 self._undecided[key] = side
-        for side in self._sides.values():
+        for key, side in self._sides.items():
             self._watch(side)
+            if side.decoder is not None and side.decoder.joined and side.held and side.awaited:
+                self._unproved[key] = side
 
     def _end(self, side: Side, messages: list[Message]) -> None:
         """End a direction; while its protocol is open, that of the other one may still name it."""
+        if side.waiting and side.decoder is not None:
+            side.ending = True
+            return
         side.ended = True
         other = self._opposite(side)
         if side.decoder is None:
             self._decide(side, other is not None and other.ended, messages)
         self._finish(side, messages)
-        if other is not None and other.ended:
+        if other is not None and other.ended and _key(side.flow, side.direction) in self._sides:
             if other.decoder is None:
                 self._decide(other, True, messages)
             if side.named or other.named:
@@ -278,18 +280,23 @@ class Conversations:
         data = side.head()
         side.tried = len(data)
         other = self._opposite(side)
-        together = other is not None and other.phase == side.phase
-        opposite = b"" if other is None or not together else other.head()
+        paired = other is not None and other.phase == side.phase
+        opposite = b"" if other is None or not paired else other.head()
         verdict = Verdict(UNKNOWN, 0.0, ())
         detection: Detection | None = None
         if data:
             whole = side.ended or side.flow.transport == "udp"
             detection = detect(data, opposite, whole, False, True)
-            verdict = _verdict(detection, side.flow)
-        if detection is not None and together and other is not None:
-            verdict = _together(detection, verdict, side, other, final)
+            verdict = verdict_of(detection, side.flow)
+        if detection is not None and paired and other is not None:
+            verdict = together(detection, verdict, side, other, final)
         if verdict.protocol == UNKNOWN and not final:
             return
+        if not final and side.joined and registry.get(verdict.protocol).contained:
+            # perhaps the inside of a message: the other direction shows of which protocol
+            side.contained = True
+            if other is None or not (other.named or other.contained):
+                return
         self._settle(side, verdict, messages)
 
     def _decide_older(self, side: Side, messages: list[Message]) -> None:
@@ -311,7 +318,7 @@ class Conversations:
                 other.tried = len(data)
                 whole = other.ended or other.flow.transport == "udp"
                 detection = detect(data, head, whole, False, True)
-                verdict = _together(detection, _verdict(detection, side.flow), other, side, False)
+                verdict = together(detection, verdict_of(detection, side.flow), other, side, False)
                 if verdict.protocol != UNKNOWN:
                     both = True
                     more, places = self._fix(other, verdict)
@@ -342,10 +349,16 @@ class Conversations:
         return waiting, order
 
     def _take(self, side: Side | None, piece: Piece, messages: list[Message]) -> None:
-        """Decode a piece that waited, or let it wait again if its stream has left the protocol since."""
+        """Decode a piece that waited, or let it wait again.
+
+        Its stream may have left the protocol since, or the other direction be joined in the middle.
+        """
         assert side is not None
+        key = _key(side.flow, side.direction)
         if side.decoder is None:
-            self._wait(_key(side.flow, side.direction), side, piece, messages)
+            self._wait(key, side, piece, messages)
+        elif key ^ 1 in self._unproved and key not in self._unproved:
+            self._hold(key, side, piece, messages)
         else:
             self._decode(side, piece, messages)
 
@@ -390,6 +403,52 @@ class Conversations:
         if side.ended and side.decoder is None:
             self._decide(side, True, messages)
 
+    # --- which comes first ----------------------------------------------------------------------------
+
+    def _hold(self, key: int, side: Side, piece: Piece, messages: list[Message]) -> None:
+        """Keep a piece while the other direction, whose bytes may be older, has no message yet."""
+        if side.waiting is None:
+            side.waiting = []
+        side.waiting.append(piece)
+        size: i64 = len(piece.data)
+        side.waiting_bytes += size
+        self._heads += size
+        if (
+            side.waiting_bytes > HELD
+            or len(side.waiting) > HELD_PIECES
+            or piece.complete_us - side.waiting[0].complete_us > HELD_US
+            or self._heads > ALL_HEADS
+        ):
+            other = self._unproved[key ^ 1]
+            other.awaited = False
+            self._give_between(other, [], messages)
+
+    def _give_between(self, side: Side, records: list[Record], messages: list[Message]) -> None:
+        """Give the records of a direction in which the first message was found, and what waited for that."""
+        del self._unproved[_key(side.flow, side.direction)]
+        other = self._opposite(side)
+        held: list[Piece] = []
+        if other is not None and other.decoder is not None and other.waiting:
+            held = other.waiting
+            other.waiting = None
+            self._heads -= other.waiting_bytes
+            other.waiting_bytes = 0
+        at = 0
+        position = side.position
+        for record in records:
+            complete_us = _complete_us(side, record)
+            while at < len(held) and held[at].complete_us < complete_us:
+                side.position = _reached(side, held[at].complete_us)
+                self._take(other, held[at], messages)
+                at += 1
+            self._message(side, record, messages)
+        side.position = position
+        for piece in held[at:]:
+            self._take(other, piece, messages)
+        if other is not None and other.ending and not other.waiting:
+            other.ending = False
+            self._end(other, messages)
+
     def _watch(self, side: Side) -> None:
         """Let a direction's decoder know which request the next reply is to, if its framing depends on it."""
         decoder = side.decoder
@@ -418,6 +477,9 @@ class Conversations:
                 piece.notes = ()
                 self._take(side, piece, messages)
                 return
+            side.awaited = True
+            if piece.flow.transport == "udp":
+                decoder.joined = False  # each datagram begins with a message
             decoder.role = self._role(side)
         size: i64 = len(piece.data)
         if size == 0:
@@ -438,6 +500,8 @@ class Conversations:
             self._give(side, decoder.close(piece.data), messages)
         else:
             self._give(side, decoder.feed(piece.data), messages)
+            if decoder.joined and side.held and side.awaited:
+                self._unproved[_key(side.flow, side.direction)] = side
         if decoder.left and side.decoder is decoder:
             self._leave(side, messages)
 
@@ -461,6 +525,9 @@ class Conversations:
             self._give(longest, longest.decoder.close(), messages)
 
     def _give(self, side: Side, records: list[Record], messages: list[Message]) -> None:
+        if self._unproved and records and _key(side.flow, side.direction) in self._unproved:
+            self._give_between(side, records, messages)
+            return
         for record in records:
             self._message(side, record, messages)
 
@@ -595,6 +662,27 @@ def _merged(
     return [piece for _, piece in places], [place for place, _ in places]
 
 
+def _complete_us(side: Side, record: Record) -> int:
+    """When a record of a direction was complete, microseconds since 1970."""
+    end: i64 = record.offset + record.length
+    time_us = 0
+    for arrival in side.arrivals[side.arrival :]:
+        time_us = int(arrival.time_us)
+        if arrival.end >= end:
+            break
+    return time_us
+
+
+def _reached(side: Side, time_us: i64) -> i64:
+    """The end of what a direction had given by a time, of what is in no record yet."""
+    end: i64 = side.taken
+    for arrival in side.arrivals[side.arrival :]:
+        if arrival.time_us > time_us:
+            break
+        end = arrival.end
+    return end
+
+
 def _place_of(entry: tuple[int, Piece]) -> int:
     return entry[0]
 
@@ -602,48 +690,3 @@ def _place_of(entry: tuple[int, Piece]) -> int:
 def known_messages(messages: list[Message]) -> list[Message]:
     """The messages of known protocols."""
     return [message for message in messages if message.record.codec is not None]
-
-
-def _verdict(detection: Detection, flow: Flow) -> Verdict:
-    """The protocol of a detection; one that lacks few bits is helped by its usual port."""
-    for candidate in detection.candidates:
-        if candidate.protocol == detection.protocol:
-            return Verdict(candidate.protocol, candidate.bits, candidate.reasons)
-    for port in flow.ports:
-        usual = registry.usual_at(port)
-        if usual:
-            for candidate in detection.candidates:
-                if candidate.protocol in usual and candidate.bits + PORT_BITS >= candidate.asked:
-                    reasons = (*candidate.reasons, f"port {port}")
-                    return Verdict(candidate.protocol, candidate.bits + PORT_BITS, reasons)
-    return Verdict(UNKNOWN, 0.0, ())
-
-
-def _together(detection: Detection, verdict: Verdict, side: Side, other: Side, final: bool) -> Verdict:
-    """The protocol of a direction, where the other one's is known: one dialect or vocabulary for both."""
-    if other.decoder is None or not other.named:
-        return verdict
-    known_one = other.protocol
-    answers = registry.get(known_one).answers
-    if verdict.protocol == UNKNOWN:
-        # both sides of a conversation speak the same protocol, or one that answers it
-        if answers and side.tried < ANSWER_HEAD and not final:
-            return verdict
-        return _answer(detection, known_one, answers)
-    if verdict.protocol != known_one and not answers and known_one in detection.equal:
-        return Verdict(known_one, verdict.bits, (*verdict.reasons, f"the other direction is {known_one}"))
-    return verdict
-
-
-def _answer(detection: Detection, other: str, answers: tuple[str, ...]) -> Verdict:
-    """The protocol of a direction that lacks bits, where the opposite one speaks `other`."""
-    reason = f"the other direction is {other}"
-    best = Verdict(other, 0.0, (reason,))
-    most = 0.0
-    for candidate in detection.candidates:
-        if candidate.protocol == other or candidate.protocol in answers:
-            bits = candidate.bits + (MARGIN if candidate.protocol == other else 0.0)
-            if bits > most:
-                most = bits
-                best = Verdict(candidate.protocol, bits, (*candidate.reasons, reason))
-    return best

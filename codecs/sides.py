@@ -36,7 +36,8 @@ class Side:
         self.flow: Final = flow
         self.direction: Final = direction
         self.decoder: Decoder | None = None
-        self.waiting: list[Piece] | None = None  # until the protocol is detected
+        # until the protocol is detected, or until the other direction's first message is found
+        self.waiting: list[Piece] | None = None
         self.order: list[int] | None = None  # their places among the pieces of all flows
         self.waiting_bytes: i64 = 0
         self.tried: i64 = 0  # bytes at the last attempt
@@ -50,6 +51,7 @@ class Side:
         self.requests: Requests | None = None
         self.place: Place | None = None
         self.ended = False
+        self.ending = False  # whether it ends with the pieces that wait
         self.foreign = False  # whether bytes of no known protocol came
         self.phase: i64 = 0  # how often its stream left a protocol
         self.role = ""  # of its messages with a counterpart, "both" if there are two
@@ -60,6 +62,8 @@ class Side:
         self.damaged = False  # whether bytes of a known protocol did not decode
         self.incomplete = False  # whether its beginning is missing, or bytes between
         self.broken = False  # whether messages may be missing since the last one
+        self.contained = False  # whether what waits looks like the inside of another protocol's message
+        self.awaited = True  # whether the other direction may wait for its first message to be found
 
     @property
     def named(self) -> bool:
@@ -74,6 +78,14 @@ class Side:
             return self.position
         last = waiting[-1]
         return last.offset + len(last.data)
+
+    @property
+    def joined(self) -> bool:
+        """Whether what waits is the start of a stream whose beginning is missing."""
+        waiting = self.waiting
+        if not waiting:
+            return False
+        return "joined-middle" in [note.code for note in waiting[0].notes]
 
     def head(self) -> bytes:
         """The bytes that wait."""
@@ -104,7 +116,7 @@ class Side:
             tuple([tuple(note) for note in self.notes or ()]),
             () if self.requests is None else self.requests.save(),
             (self.ended, self.foreign, int(self.phase), self.role),
-            (self.damaged, self.incomplete, self.broken),
+            (self.damaged, self.incomplete, self.broken, self.ending, self.contained, self.awaited),
             (int(self.sequence), int(self.acked), int(self.acked_before), int(self.opposite)),
         )
 
@@ -123,5 +135,5 @@ class Side:
             self.requests = Requests(waiting)
             self.requests.load(requests)
         self.ended, self.foreign, self.phase, self.role = flags
-        self.damaged, self.incomplete, self.broken = losses
+        self.damaged, self.incomplete, self.broken, self.ending, self.contained, self.awaited = losses
         self.sequence, self.acked, self.acked_before, self.opposite = tcp

@@ -17,10 +17,14 @@ WAITING_TIME_US: Final = 1_500_000  # how long they may wait; longer than it tak
 
 
 def must_wait(piece: Piece, other: Side) -> bool:
-    """Whether earlier bytes of the other direction are still to be given out."""
-    if not other.starts or piece.complete_us < other.waiting_since:
+    """Whether earlier bytes of the other direction are still to be given out, or may come."""
+    if not other.starts:
         return False
-    return not other.started or piece.acked < 0 or other.place(piece.acked) > other.next
+    if not other.started:
+        return True
+    if piece.complete_us < other.waiting_since:
+        return False
+    return piece.acked < 0 or other.place(piece.acked) > other.next
 
 
 class Ordering:
@@ -52,6 +56,7 @@ class Ordering:
             if not opposite and not late and must_wait(piece, first if direction else second):
                 return True
             self.size -= len(piece.data)
+            piece.opposite = piece.flow.sent_by(1 - piece.direction).sequence
             pieces.append(queue.pop(0))
         return False
 

@@ -128,7 +128,9 @@ class Assembler(Sequencer):
         ordering = conversation.ordering
         if ordering is None:
             for piece in new:
-                if piece.direction != new[0].direction or must_wait(piece, first if piece.direction else second):
+                if piece.direction != new[0].direction or must_wait(
+                    piece, first if piece.direction else second
+                ):
                     ordering = conversation.ordering = Ordering()
                     break
             if ordering is None:

@@ -42,16 +42,16 @@ def first_message(data: bytes, start: i64, end: i64, final: bool) -> i64:
     """Where decoding starts in a stream whose beginning is missing; see Codec.first.
 
     The first entry that leads to an END may be in the middle of a message, so it counts only after an END, or
-    where the stream starts with a message that states what it is. One that starts with an id may lack its
-    flag: where the next starts with a flag it does.
+    where the stream starts with a message that states what it is. One that starts with an id, or with the
+    mark of a trace alone, may lack its flag: that the next message does so too proves it whole.
     """
     at = resync(data, start, end)
     if at < end and (at == start or _follows_end(data, start, at)):
         after = _message_end(data, at)
         opening: i64 = data[at]
-        if at == start and (opening == v.MESSAGE_ID or opening == v.SOURCE_MESSAGE_ID):
+        if at == start and _may_lack_flag(data, at, after):
             if after == end:
-                return at if final else -1
+                return end if final else -1
             if data[after] == v.FLAG:
                 return after
         if _states_part(data, at, after) or at > start:
@@ -90,6 +90,23 @@ def _message_end(data: bytes, at: i64) -> i64:
         if kind == v.END:
             return at if at <= end else -1
     return -1
+
+
+def _may_lack_flag(data: bytes, at: i64, end: i64) -> bool:
+    """Whether a message starts as one does whose first entry, a flag, is missing."""
+    opening: i64 = data[at]
+    if opening == v.FLAG:
+        if data[at + 4] >> 1 not in v.TRACE_FLAGS:
+            return False
+        at += 4 + (i64(data[at + 1]) << 16 | i64(data[at + 2]) << 8 | i64(data[at + 3]))
+    elif opening != v.MESSAGE_ID and opening != v.SOURCE_MESSAGE_ID:
+        return False
+    while at < end:
+        kind: i64 = data[at]
+        if kind == v.FLAG or kind == v.MESSAGE_KIND:
+            return False
+        at += 4 + (i64(data[at + 1]) << 16 | i64(data[at + 2]) << 8 | i64(data[at + 3]))
+    return True
 
 
 def _states_part(data: bytes, at: i64, end: i64) -> bool:

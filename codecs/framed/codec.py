@@ -20,6 +20,7 @@ class Framed(Codec):
     """Hessian after its length in four bytes."""
 
     carries = payload.PROTOCOLS
+    contained = True
     summary_has_kind = True
     kinds = reading.KINDS
 

@@ -20,6 +20,7 @@ class Hessian(Codec):
 
     proves_ahead = 1 << 20
     kinds = reading.KINDS
+    contained = True
 
     def __init__(self, dialect: int) -> None:
         super().__init__(d.NAMES[dialect])

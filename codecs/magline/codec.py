@@ -33,6 +33,10 @@ class SpecifiedMagline(Codec):
         """See Codec.resync."""
         return evidence.resync_specified(data, start, end)
 
+    def first(self, data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:
+        """See Codec.first."""
+        return evidence.first_specified(data, start, end, final)
+
     def kind(self, root: Node) -> str:
         """See Codec.kind."""
         return reading.kind(root)
@@ -74,6 +78,10 @@ class DeployedMagline(Codec):
     def resync(self, data: bytes, start: i64, end: i64) -> i64:
         """See Codec.resync."""
         return evidence.resync_deployed(data, start, end)
+
+    def first(self, data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:
+        """See Codec.first."""
+        return evidence.first_deployed(data, start, end, final)
 
     def kind(self, root: Node) -> str:
         """See Codec.kind."""

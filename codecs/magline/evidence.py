@@ -73,6 +73,44 @@ def resync_deployed(data: bytes, start: i64, end: i64) -> i64:
     return end
 
 
+def first_specified(data: bytes, start: i64, end: i64, final: bool) -> i64:
+    """See Codec.first: a usual head whose length leads to another one, or to the end of the bytes.
+
+    A byte more or less turns the byte order of a head around, which then claims another length.
+    """
+    at = start
+    while at + v.SPECIFIED_SIZE <= end:
+        at = resync_specified(data, at, end)
+        if at == end:
+            break
+        head = SpecifiedHead(data, at)
+        after = at + head.total
+        if after == end:
+            return at
+        if after + v.SPECIFIED_SIZE <= end:
+            following = SpecifiedHead(data, after)
+            if following.usual() and following.little == head.little and data[after + 1] == data[at + 1]:
+                return at
+        at += 1
+    return end if final else -1
+
+
+def first_deployed(data: bytes, start: i64, end: i64, final: bool) -> i64:
+    """See Codec.first: a head whose length leads to another one, or to the end of the bytes."""
+    at = start
+    while at + v.DEPLOYED_SIZE <= end:
+        at = resync_deployed(data, at, end)
+        if at == end:
+            break
+        after = at + v.DEPLOYED_SIZE + u32_at(data, at + 8, True)
+        if after == end:
+            return at
+        if after + v.DEPLOYED_SIZE <= end and (head_at(data, after) or end_of_cut(data, after) >= 0):
+            return at
+        at += 1
+    return end if final else -1
+
+
 def _proved(opposite: Evidence) -> bool:
     """Whether the evidence of the other direction is enough to help this one."""
     return proved(opposite.bits, opposite.whole, opposite.at_end)

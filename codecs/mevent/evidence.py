@@ -16,6 +16,7 @@ from wirelens.codecs.words import count
 
 LOOKED_AT: Final = 16  # messages that detection decodes
 MOST_WEAK: Final = 20.0  # bits that messages may give that prove nothing by themselves
+PREFIX_SEEN: Final = 20  # bytes after which `decoding.prefix_length` asks for no more
 STARTS_TRIED: Final = 256  # positions that are tried as the first message of a stream
 SETTLED: Final = 24.0  # bits above which more input would not add to the result
 
@@ -79,13 +80,15 @@ def first_message(data: bytes, start: i64, end: i64, final: bool, role: str) -> 
             following = _following(data, at, end)
             if following < 0 and not final:
                 return -1  # whether it lacks its prefix, the next message will show
-            if following < 0 or word_at(data, following) >> 28 == 1:
+            if following >= 0 and word_at(data, following) >> 28 == 1:
                 return at
         if found == "reply" and role != "request" and reply < 0:
             reply = at
-            if at == start:
+            if at == start and not _has_prefix(data, at, end):
                 following = _following(data, at, end)
-                if following >= 0 and _has_prefix(data, following, end) > _has_prefix(data, at, end):
+                if not final and (following < 0 or following + PREFIX_SEEN > end):
+                    return -1
+                if following < 0 or _has_prefix(data, following, end):
                     reply = -1  # it lacks its prefix
         at += 1
     if reply >= 0:

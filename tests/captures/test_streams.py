@@ -475,6 +475,31 @@ def test_joined_with_bytes_one_by_one() -> None:
         assert sink.close().data() == b"\0abc"
 
 
+def test_two_joined_sides_begin_in_order() -> None:
+    """One segment shows that both have begun: what they sent before comes in the order of the capture."""
+    sink = Sink()
+    for at in range(4):
+        sink.add(segment(900 + 2 * at, b"aa", ack=5000 + 2 * at, time=2 * at))
+        if at in (1, 2):
+            sink.add(segment(902 + 2 * at, b"", ACK, ack=5000 + 2 * at))
+        assert sink.pieces == []
+        sink.add(segment(5000 + 2 * at, b"bb", side=1, ack=902 + 2 * at, time=2 * at + 1))
+    assert [p.data for p in sink.pieces] == [b"aa", b"bb"] * 4
+
+
+def test_what_a_joined_side_sent_waits_while_older_bytes_of_the_other_may_come() -> None:
+    """A reply is known to be younger than the request that comes late, as it acknowledges it."""
+    sink = Sink()
+    for at in range(sequencing.JOIN_SEGMENTS - 1):
+        sink.add(segment(5000 + at, b"b", side=1, ack=903, time=at))
+    sink.add(segment(903, b"def", ack=5000, time=10), segment(5007, b"b", side=1, ack=903, time=11))
+    assert sink.pieces == []
+    sink.add(segment(900, b"abc", ack=5000, time=12))
+    pieces = [p for p in sink.close().pieces if p.data]
+    assert [p.data for p in pieces][-3:] == [b"b", b"abc", b"def"]
+    assert {p.opposite for p in pieces if p.direction != pieces[-1].direction} == {900}
+
+
 def test_joined_in_the_middle_out_of_order() -> None:
     sink = Sink()
     sink.add(segment(903, b"def"), segment(900, b"abc"))

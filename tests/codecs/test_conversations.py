@@ -13,6 +13,7 @@ from wirelens.codecs.captures import Flow, Piece, Reader
 from wirelens.codecs.codes import Note
 from wirelens.codecs.conversations import Conversations, Message
 from wirelens.codecs.numbers import time_text
+from wirelens.codecs.verdicts import Verdict, verdict_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,7 +128,7 @@ def test_notes_without_a_record_are_not_lost() -> None:
 
 
 def test_both_directions_help_each_other() -> None:
-    verdicts: dict[tuple[int, int], module.Verdict] = {}
+    verdicts: dict[tuple[int, int], Verdict] = {}
     talk = Talk(Conversations(None, verdicts))
     assert talk.say(1, END) == []  # too little to tell anything
     said = talk.say(0, request(1) * 3)
@@ -211,7 +212,7 @@ def test_unknown_traffic_is_given_out_and_not_kept() -> None:
 def test_waiting_bytes_of_all_flows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     limit = 1 << 16
     monkeypatch.setattr(module, "ALL_HEADS", limit)
-    if module.ALL_HEADS != limit or not hasattr(module._verdict, "__code__"):
+    if module.ALL_HEADS != limit or not hasattr(module.known, "__code__"):
         pytest.skip("constants of compiled code do not change")
     conversations = Conversations()
     for number in range(1, 200):
@@ -221,7 +222,7 @@ def test_waiting_bytes_of_all_flows_are_bounded(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_message_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ALL_HELD", 1 << 16)
-    if not hasattr(module._verdict, "__code__"):
+    if not hasattr(module.known, "__code__"):
         pytest.skip("constants of compiled code do not change")
     talk = Talk(Conversations("esnp-line"))
     said = talk.say(0, b"\x16\xff\xff\xff" + bytes(1000))
@@ -255,10 +256,10 @@ def test_flows_are_forgotten_when_both_sides_have_ended() -> None:
 def test_a_port_counts_little(monkeypatch: pytest.MonkeyPatch) -> None:
     candidate = codecs.Candidate("mevent", 21.0, ("reason",), "")
     found = codecs.Detection("unknown", (), (candidate,))
-    assert module._verdict(found, flow(ports=(26000, 5))).protocol == "mevent"
-    assert module._verdict(found, flow(ports=(5, 6))).protocol == "unknown"
+    assert verdict_of(found, flow(ports=(26000, 5))).protocol == "mevent"
+    assert verdict_of(found, flow(ports=(5, 6))).protocol == "unknown"
     weak = codecs.Detection("unknown", (), (candidate._replace(bits=15.0),))
-    assert module._verdict(weak, flow(ports=(26000, 5))).protocol == "unknown"
+    assert verdict_of(weak, flow(ports=(26000, 5))).protocol == "unknown"
 
 
 @pytest.mark.parametrize(

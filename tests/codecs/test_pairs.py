@@ -237,6 +237,93 @@ def test_a_refused_connect_leaves_http_as_it_is() -> None:
     assert talk.conversations.foreign == 22
 
 
+def joined_late(saved: bool = False) -> list[Message]:
+    """What comes of a stream that shows its first message late, while the other side goes on."""
+    first = traffic.magline(1, 1, bytes(36))[1:]  # its first byte is missing, which turns the lengths around
+    asked = traffic.magline(6, 2, bytes(20) + b"<q000002>")
+    answered = traffic.magline(7, 2, bytes(20) + b"<r000002>")
+    talk = Talk(syn=False)
+    found = talk.say(1, traffic.magline(2, 1, bytes(68)))
+    found += talk.say(0, first)
+    found += talk.say(1, traffic.magline(4, 7, bytes(4)))
+    if saved:
+        state = talk.conversations.save()
+        talk.conversations = Conversations()
+        talk.conversations.load(state, [talk.flow])
+    found += talk.say(0, asked)
+    found += talk.say(1, answered, end="fin")
+    found += talk.say(0, traffic.magline(5, 7, bytes(4)), end="fin")
+    assert talk.conversations.close() == []
+    assert talk.conversations._heads == talk.conversations._held == 0
+    return found
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_what_the_other_side_sent_waits_for_the_first_message_of_a_joined_stream(saved: bool) -> None:
+    found = joined_late(saved)
+    assert [one.record.summary.split(" seq")[0] for one in found if one.record.error is None] == [
+        "ACK",
+        "PIN",
+        "REQ",
+        "REP",
+        "PON",
+    ]
+    assert [one.record.error.code for one in found if one.record.error is not None] == ["inside-message"]
+    assert [one.time_us for one in found] == sorted([one.time_us for one in found])
+    request, answer = (one for one in found if one.record.summary.startswith("RE"))
+    assert request.pair == answer.pair != ""
+
+
+def test_what_waits_for_a_joined_stream_is_bounded() -> None:
+    talk = Talk(syn=False)
+    found = talk.say(1, request(1) * 2)
+    found += talk.say(0, reply(7)[9:-1])
+    sent = 2
+    while sent < 5000 and len(found) < 3:
+        found += talk.say(1, request(sent))
+        sent += 1
+    assert sent < 5000
+    assert talk.conversations._heads == 0
+    assert talk.say(1, request(sent))[0].record.error is None  # it is not waited for any more
+
+
+def test_a_message_without_its_start_is_none() -> None:
+    cut = {
+        "esnp-line": request(1)[5:],  # without its flag
+        "esnp": reply(1, traffic.esnp_address())[5:],
+        "mevent": traffic.mevent_reply(5, b"<r000005>", True)[4:],  # without its length
+        "mevent request": traffic.mevent_request(5, b"<q000005>", 2, True)[4:],
+    }
+    whole = {
+        "esnp-line": reply(1),
+        "esnp": request(1),
+        "mevent": traffic.mevent_request(5, b"<q000005>", 2, True),
+        "mevent request": traffic.mevent_reply(5, b"<r000005>", True),
+    }
+    for name, data in cut.items():
+        talk = Talk(syn=False)
+        found = talk.say(1, whole[name] * 2) + talk.say(0, data) + talk.conversations.close()
+        errors = [one.record.error.code for one in found if one.record.error is not None]
+        assert errors == ["inside-message"], name
+
+
+def test_hessian_inside_a_message_whose_head_was_not_captured() -> None:
+    asked = traffic.http_request(b"<q000001>")
+    body = asked[asked.index(b"\r\n\r\n") + 4 :]
+    for order in ((0, 1), (1, 0)):
+        talk = Talk(syn=False)
+        found: list[Message] = []
+        for direction in order:
+            found += talk.say(direction, traffic.http_reply(b"<r000000>") if direction else body)
+        found += talk.say(0, asked) + talk.say(1, traffic.http_reply(b"<r000001>"))
+        found += talk.conversations.close()
+        assert {one.record.protocol for one in found} == {"http"}
+        assert sorted(one.record.error is not None for one in found) == [False, False, False, True]
+    talk = Talk(syn=False)
+    found = talk.say(0, body) + talk.say(1, b"r\1\0S\0\1az")
+    assert [one.record.protocol for one in found + talk.conversations.close()] == ["hessian1", "hessian1"]
+
+
 def test_saved_pairs_go_on() -> None:
     talk = Talk()
     talk.say(0, request(1) + request(2, traffic.entry(0x10, b"\x02s\x02\x06")))
