@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wirelens.cli.packets import Capture
     from wirelens.cli.select import Selection
     from wirelens.codecs import Detection, Record
-    from wirelens.formatters.layout import Layout, Line
+    from wirelens.formatters.summary import Summaries
 
 FORMATS: Final = ("tree", "hex", "summary", "json", "jsonl", "dot", "mermaid")
 
@@ -83,7 +83,11 @@ def command(
     inputs = Inputs(input_options, output_options.verbose)
     with Output(output_options, inputs.paths, plain, depth) as output:
         run = Run(inputs.merged(merge_options), inputs, output, protocol, selection, output_options.verbose)
-        draw(run.batches(), output, style, plain)
+        if style == "summary":
+            from wirelens.formatters.summary import Summaries
+
+            run.summaries = Summaries()
+        draw(run.batches(), output, style, plain, run.summaries)
     if selection is not None:
         selection.report()
         run.check_flow()
@@ -111,6 +115,7 @@ class Run:
         self.selection = selection
         self.verbose = verbose
         self.undecoded = False
+        self.summaries: Summaries | None = None  # which have to see the messages that are not selected, too
         inputs.before_report = output.flush
 
     def batches(self) -> Iterator[list[Record]]:
@@ -188,6 +193,8 @@ class Run:
         from wirelens.cli.packets import Capture
 
         capture = Capture(item, self.protocol, self.selection, self.verbose, self.flows)
+        if self.summaries is not None:
+            capture.before_selection = self.summaries.learn
         for records in capture.records():
             self.report_verdicts(capture)
             self.undecoded = self.undecoded or capture.undecoded
@@ -214,8 +221,14 @@ class Run:
         capture.verdicts.clear()
 
 
-def draw(batches: Iterator[list[Record]], output: Output, style: str, plain: bool) -> None:
-    """Write records in the format `style`."""
+def draw(
+    batches: Iterator[list[Record]],
+    output: Output,
+    style: str,
+    plain: bool,
+    summaries: Summaries | None = None,
+) -> None:
+    """Write records in the format `style`; `summaries` is for "summary"."""
     records = chain.from_iterable(batches)
     if style == "jsonl":
         from wirelens.formatters import json
@@ -227,9 +240,10 @@ def draw(batches: Iterator[list[Record]], output: Output, style: str, plain: boo
 
         for text in json.json(records, plain):
             output.text(text)
-    elif style == "summary":
-        for record in records:
-            output.view(partial(_summary_line, record))
+    elif style == "summary" and summaries is not None:
+        for batch in batches:
+            for draw_line in summaries.draws(batch):
+                output.view(draw_line)
     elif style in ("dot", "mermaid"):
         from wirelens.formatters import graph
 
@@ -253,9 +267,3 @@ def draw(batches: Iterator[list[Record]], output: Output, style: str, plain: boo
                 output.line(line)
             previous = line
             output.view(partial(view, record))
-
-
-def _summary_line(record: Record, layout: Layout) -> list[Line]:
-    from wirelens.formatters.summary import summary
-
-    return [summary(record, layout)]

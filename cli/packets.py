@@ -125,6 +125,7 @@ class Capture:
             files=self.source.files,
         )
         self.selection = selection
+        self.before_selection: Callable[[list[Record]], None] | None = None  # gets all messages
         self.messages = 0
         self.undecoded = False
 
@@ -150,6 +151,8 @@ class Capture:
 
     def _selected(self, messages: list[Message]) -> list[Record]:
         selection = self.selection
+        if self.before_selection is not None:
+            self.before_selection([message.record for message in known_messages(messages)])
         if selection is not None and selection.flow is not None:
             messages = [message for message in messages if selection.takes_direction(message.direction)]
         messages = known_messages(messages)

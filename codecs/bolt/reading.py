@@ -241,7 +241,7 @@ def _result(root: Node, ok: bool) -> str:
     if value is None:
         return word
     exception = exception_words(value)
-    return f"{word} exception {exception}" if exception else f"{word} {value_words(value)}"
+    return f" exception {exception}" if exception else f"{word} {value_words(value)}"
 
 
 def _class_words(root: Node) -> str:

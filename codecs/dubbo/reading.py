@@ -76,13 +76,15 @@ def summary(root: Node) -> str:
 
 
 def _response(root: Node, body: Node) -> str:
-    """A response's status and result: " ok Order"."""
+    """A response's status and result: " ok Order", " exception com.x.E: its message"."""
     line = ""
     status = root.member("status")
     if status is not None:
         line = " " + _status_words(status)
     result = body.member("result")
     if result is not None and RESULTS.get(result.number) == "exception":
+        if status is not None and status.number == OK:
+            line = ""  # the call was answered, but not well
         line += " exception"
     value = body.member("value")
     if value is not None:

@@ -192,7 +192,7 @@ def test_an_exception_is_shown_with_its_message() -> None:
     thrown: Any = {"$class": "com.x.Refused", "detailMessage": "sold out", "cause": None, "stackTrace": []}
     answer: Any = {"$class": RESPONSE_CLASS, "isError": False, "errorMsg": None, "appResponse": thrown}
     data = codecs.encode({"status": "SUCCESS", "id": 5, "content": {"values": [answer]}}, "bolt")
-    assert one(data, "bolt").summary == "bolt resp #5 ok exception com.x.Refused: sold out"
+    assert one(data, "bolt").summary == "bolt resp #5 exception com.x.Refused: sold out"
 
 
 @pytest.mark.parametrize(("number", "name"), [(11, "protobuf"), (12, "json"), (2, 2)])

@@ -141,7 +141,7 @@ def test_summaries() -> None:
     value = b"\x91C\x0ccom.x.Result\x90\x60"
     assert one(frame(2, value, 20), "dubbo").summary == "dubbo resp #7 ok com.x.Result"
     assert one(HEX["dubbo_resp_exception"], "dubbo").summary == (
-        "dubbo resp #3 ok exception java.lang.RuntimeException: boom"
+        "dubbo resp #3 exception java.lang.RuntimeException: boom"
     )
     assert one(request(flags=0x82), "dubbo").summary == (
         "dubbo req #7 one-way com.x.OrderService.create() v1.0"
