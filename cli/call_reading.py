@@ -98,6 +98,10 @@ class CallReading:
         """Whether --flow wants the calls of this direction."""
         return self.selection.takes_direction(call.direction)
 
+    def beyond(self) -> str:
+        """An error about --flow if all was read and there is no such flow, else ""."""
+        return "" if self.inputs.failed and not self.flows else self.selection.beyond(self.flows)
+
     def _points(self, item: Input | Merged) -> tuple[str, ...]:
         """Where each file was captured; () without --point."""
         from wirelens.cli.input import Input

@@ -9,18 +9,20 @@ import click
 from wirelens.cli import options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import Final
 
     from wirelens.cli.call_reading import CallReading
     from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
     from wirelens.cli.output import Output
+    from wirelens.cli.where.compiling import Filter
     from wirelens.codecs.call import Call
 
 EPILOG: Final = """\b
 Examples:
   wirelens calls app.pcap
   wirelens calls --sort latency --limit 20 app.pcap    the slowest
+  wirelens calls --where 'late=true or outcome=error' app.pcap
   wirelens calls --call 13 app.pcap                    one of them, with what happened on the wire
   wirelens calls --format csv -o calls.csv captures/
   tcpdump -U -w - port 20880 | wirelens calls -        calls as they are answered
@@ -35,6 +37,7 @@ SORTS: Final = ("latency", "time", "bytes")
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @options.captures
+@options.where("calls", "outcome=error and late=true, latency>100ms, request.body.arguments[0]=5, TEXT")
 @click.option(
     "--sort",
     type=click.Choice(SORTS),
@@ -58,6 +61,7 @@ def command(
     flow: FlowChoice | None,
     port: int | None,
     merge_options: MergeOptions,
+    where: tuple[str, ...],
     sort: str | None,
     limit: int | None,
     chosen: int | None,
@@ -68,22 +72,29 @@ def command(
     from wirelens.cli.call_reading import CallReading
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
-    from wirelens.cli.select import Selection
+    from wirelens.cli.select import Selection, call_filter, report_none
+    from wirelens.codecs.calls import ALL_CALLS
 
     if chosen is not None and (sort is not None or limit is not None or style != "text"):
         raise click.UsageError("--call shows one call as text: without --sort, --limit and --format")
+    selected = call_filter(where)
     inputs = Inputs(input_options, output_options.verbose)
-    selection = Selection(flow, port, ())
-    reading = CallReading(inputs, merge_options, protocol, selection, chosen or 0, chosen is not None)
+    selection = Selection(flow, port)
+    kept = ALL_CALLS if selected is not None and selected.needs_trees else 0
+    reading = CallReading(inputs, merge_options, protocol, selection, chosen or kept, chosen is not None)
     missing = False
+    rows = Rows(reading, selected, sort, limit)
     with Output(output_options, inputs.paths) as output:
         reading.progress = not output.terminal
         inputs.before_report = output.flush
         if chosen is not None:
             missing = not show_call(reading, chosen, output)
         else:
-            rows = Rows(reading, None, sort, limit)
             WRITERS[style](rows, output)
+    if chosen is None and selected is not None and not rows.selected:
+        report_none(rows.read, "call")
+    if chosen is None and not rows.shown and limit != 0 and (beyond := reading.beyond()):
+        inputs.fail(beyond)
     if missing:
         calls = "there are no calls" if not reading.number else f"there are calls 1 to {reading.number:,}"
         inputs.fail(f"no call {chosen}: {calls}")
@@ -99,7 +110,7 @@ class Rows:
     def __init__(
         self,
         reading: CallReading,
-        where: Callable[[Call], bool] | None,
+        where: Filter[Call] | None,
         sort: str | None,
         limit: int | None,
     ) -> None:
@@ -115,9 +126,14 @@ class Rows:
 
     def takes(self, call: Call) -> bool:
         """Whether a call is shown; counts it."""
-        self.read += 1
-        if not self.reading.takes(call) or (self.where is not None and not self.where(call)):
+        if not self.reading.takes(call):
             return False
+        self.read += 1
+        if self.where is not None:
+            if not self.where.matches(call):
+                return False
+            if call.messages:
+                call.messages = []  # the call may have to wait, and needs them no longer
         self.selected += 1
         self.outcomes[call.outcome] = self.outcomes.get(call.outcome, 0) + 1
         if call.latency_us is not None and call.latency_us > self.slowest_us:

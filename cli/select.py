@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wirelens.cli.input_options import FlowChoice, MergeOptions
+    from wirelens.cli.where.compiling import Filter
     from wirelens.cli.where.fields import Fields, Row
     from wirelens.cli.where.message_fields import Row as MessageRow
     from wirelens.codecs import Record
+    from wirelens.codecs.call import Call
     from wirelens.codecs.captures import Flow
     from wirelens.codecs.conversations import Message
 
 
-def predicate(texts: Sequence[str], fields: Fields[Row]) -> Callable[[Row], bool] | None:
-    """Whether a row matches every --where; None without one. Raises click's error about a wrong one."""
+def row_filter(texts: Sequence[str], fields: Fields[Row]) -> Filter[Row] | None:
+    """What asks a row for every --where; None without one. Raises click's error about a wrong one."""
     from wirelens.cli.where.compiling import compiled
     from wirelens.cli.where.language import WhereError
 
@@ -30,6 +32,21 @@ def predicate(texts: Sequence[str], fields: Fields[Row]) -> Callable[[Row], bool
     except WhereError as error:
         text = quote(texts[error.number]) + ", " if len(texts) > 1 else ""
         raise click.BadParameter(f"{text}{error}", param_hint="--where") from None
+
+
+def call_filter(texts: Sequence[str]) -> Filter[Call] | None:
+    """What asks a call for every --where; None without one. Raises click's error about a wrong one."""
+    if not texts:
+        return None
+    from wirelens.cli.where.call_fields import call_fields
+
+    return row_filter(texts, call_fields())
+
+
+def report_none(asked: int, noun: str) -> None:
+    """Report on standard error that of what --where was asked about nothing matches."""
+    if asked:
+        warn(f"0 of {count(asked, noun)} {'matches' if asked == 1 else 'match'}")
 
 
 class Selection:
@@ -54,7 +71,8 @@ class Selection:
             from wirelens.cli.where.message_fields import file_of_source, message_fields
 
             point = "none" if merge_options is None else merge_options.point
-            self.where = predicate(where, message_fields(file_of_source, point))
+            found = row_filter(where, message_fields(file_of_source, point))
+            self.where = None if found is None else found.matches
 
     @property
     def of_flows(self) -> bool:
@@ -106,6 +124,5 @@ class Selection:
 
     def report(self) -> None:
         """Report on standard error that nothing matches --where."""
-        if self.where is not None and self.asked and not self.matched:
-            match = "matches" if self.asked == 1 else "match"
-            warn(f"0 of {count(self.asked, 'message')} {match}")
+        if self.where is not None and not self.matched:
+            report_none(self.asked, "message")

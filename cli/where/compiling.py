@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from wirelens.cli.where import json_paths
 from wirelens.cli.where.fields import TREE, Row, check_word, listing, near, shown
@@ -32,8 +32,15 @@ if TYPE_CHECKING:
     Part: TypeAlias = tuple[int, Predicate[Row]]  # with its cost
 
 
-def compiled(texts: Sequence[str], fields: Fields[Row]) -> Predicate[Row] | None:
-    """Whether a row matches all expressions; None if there are none. Raises WhereError."""
+class Filter(NamedTuple, Generic[Row]):
+    """Whether a row matches, and whether that takes the JSON trees of its messages."""
+
+    matches: Callable[[Row], bool]
+    needs_trees: bool
+
+
+def compiled(texts: Sequence[str], fields: Fields[Row]) -> Filter[Row] | None:
+    """What asks a row for all expressions; None if there are none. Raises WhereError."""
     names = fields.names
     parts: list[Part[Row]] = []
     for number, text in enumerate(texts):
@@ -42,7 +49,10 @@ def compiled(texts: Sequence[str], fields: Fields[Row]) -> Predicate[Row] | None
         except WhereError as error:
             error.number = number
             raise
-    return together(parts)[1] if parts else None
+    if not parts:
+        return None
+    cost, predicate = together(parts)
+    return Filter(predicate, cost == TREE)
 
 
 class Compiler(Generic[Row]):

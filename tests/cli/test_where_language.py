@@ -59,9 +59,9 @@ FIELDS: Fields[Row] = Fields(
 
 
 def matching(text: str, row: Row) -> bool:
-    predicate = compiled([text], FIELDS)
-    assert predicate is not None
-    return predicate(row)
+    found = compiled([text], FIELDS)
+    assert found is not None
+    return found.matches(row)
 
 
 # --- any text -----------------------------------------------------------------------------------------------
@@ -76,14 +76,14 @@ PIECES = st.sampled_from(WORDS.split()) | st.sampled_from([" ", " ", " ", "\t", 
 @given(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=30))
 def test_any_text_is_a_filter_or_an_error_inside_it(text: str) -> None:
     column = 1
-    predicate = None
+    found = None
     try:
-        predicate = compiled([text], FIELDS)
+        found = compiled([text], FIELDS)
     except WhereError as error:
         column = error.column
     assert 1 <= column <= max(len(text), 1)
     for row in ({}, {"summary": text, "message": {"x": [1, text]}, "id": text, "latency": 5, "port": (1, 2)}):
-        assert predicate is None or predicate(row) in (True, False)
+        assert found is None or found.matches(row) in (True, False)
 
 
 @examples(500)
@@ -233,9 +233,9 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 @examples(300)
 @given(EXPRESSIONS, st.lists(ROWS, max_size=5))
 def test_an_expression_means_what_its_parts_mean(expression: Expression, rows: list[Row]) -> None:
-    predicate = compiled([str(expression)], FIELDS)
-    assert predicate is not None
-    assert [predicate(row) for row in rows] == [truth(expression, row) for row in rows]
+    found = compiled([str(expression)], FIELDS)
+    assert found is not None
+    assert [found.matches(row) for row in rows] == [truth(expression, row) for row in rows]
 
 
 def test_cheap_conditions_are_asked_first() -> None:
@@ -261,9 +261,9 @@ def test_cheap_conditions_are_asked_first() -> None:
         ("message.a=1 or y or n=2", ["summary", "tree"]),
     ):
         asked.clear()
-        predicate = compiled([expression], fields)
-        assert predicate is not None
-        predicate({"a": 5})
+        found = compiled([expression], fields)
+        assert found is not None
+        found.matches({"a": 5})
         assert asked == order, expression
 
 
@@ -318,10 +318,10 @@ def test_conditions_that_worked_keep_their_meaning(data: st.DataObject) -> None:
     else:
         name = data.draw(st.sampled_from(OLD_FIELDS))
         text = name + data.draw(st.sampled_from(["=", "!=", "~"])) + data.draw(OLD_VALUES[name])
-    predicate = compiled([text], message_fields(file_of_source))
-    assert predicate is not None
+    found = compiled([text], message_fields(file_of_source))
+    assert found is not None
     for record in records:
-        assert predicate(LoneRecord(record)) == old_condition(text, record), text
+        assert found.matches(LoneRecord(record)) == old_condition(text, record), text
 
 
 # --- values -------------------------------------------------------------------------------------------------
