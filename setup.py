@@ -33,6 +33,7 @@ MYPYC = "mypy[mypyc]>=2.4,<2.5"
 INTERPRETED = (
     "codecs/face",  # carries the documentation, which compiling drops
     "codecs/captures/pasting",  # one text at a time, most of it regular expressions
+    "codecs/comparing",  # dictionaries, sets and digests, which compiling makes little faster
     "codecs/clocks.py",  # once for each message, and only where two ends are joined
     "codecs/ends",  # likewise
 )

@@ -52,6 +52,11 @@ Examples:
     metavar="N",
     help="Fold what is more than N levels deep in a tree.",
 )
+@click.option(
+    "--no-offset",
+    is_flag=True,
+    help="Leave offset, length and source out of JSON, for comparing with other tools.",
+)
 @options.output
 @click.pass_context
 def command(
@@ -65,6 +70,7 @@ def command(
     style: str,
     plain: bool,
     depth: int | None,
+    no_offset: bool,
     output_options: OutputOptions,
 ) -> None:
     """Show the messages in INPUT: files, folders of files, - for standard input, or text given with --hex.
@@ -75,6 +81,8 @@ def command(
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
+    if no_offset and style not in ("json", "jsonl"):
+        raise click.UsageError("--no-offset needs --format json or jsonl")
     selection = None
     if where or flow is not None or port is not None:
         from wirelens.cli.select import Selection
@@ -87,7 +95,7 @@ def command(
             from wirelens.formatters.summary import Summaries
 
             run.summaries = Summaries()
-        draw(run.batches(), output, style, plain, run.summaries)
+        draw(run.batches(), output, style, plain, run.summaries, not no_offset)
     if selection is not None:
         selection.report()
         run.check_flow()
@@ -227,18 +235,19 @@ def draw(
     style: str,
     plain: bool,
     summaries: Summaries | None = None,
+    places: bool = True,
 ) -> None:
-    """Write records in the format `style`; `summaries` is for "summary"."""
+    """Write records in the format `style`; `summaries` is for "summary", JSON without `places` has no offsets."""
     records = chain.from_iterable(batches)
     if style == "jsonl":
         from wirelens.formatters import json
 
-        for lines in json.jsonl(batches, plain):
+        for lines in json.jsonl(batches, plain, places):
             output.utf8(lines)
     elif style == "json":
         from wirelens.formatters import json
 
-        for text in json.json(records, plain):
+        for text in json.json(records, plain, places):
             output.text(text)
     elif style == "summary" and summaries is not None:
         for batch in batches:

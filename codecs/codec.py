@@ -205,6 +205,15 @@ class Codec:
         """Lines to show under a node, such as an exception's stack trace; usually none."""
         return []
 
+    def identifies(self, node: Node) -> bool:
+        """Whether a member of the message's layout merely numbers messages: an id, a sequence number."""
+        parent = node.parent
+        return (
+            node.field.name in ("id", "seq")
+            and parent is not None
+            and (parent.parent is None or parent.parent.parent is None)
+        )
+
     def exchange(self, root: Node) -> Exchange:
         """The message's part in a conversation."""
         return Exchange("")

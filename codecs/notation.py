@@ -64,11 +64,15 @@ class _Frame:
 
 @mypyc_attr(acyclic=True)
 class Writer:
-    """Writes the notation of trees into `out`; with `plain` the reading form, without tags."""
+    """Writes the notation of trees into `out`.
 
-    def __init__(self, plain: bool = False) -> None:
+    With `plain` the reading form, without tags; without `places` no offsets, lengths and sources.
+    """
+
+    def __init__(self, plain: bool = False, places: bool = True) -> None:
         self.out: Final = BytesWriter()
         self.plain = plain
+        self.places = places
         self.frame = _Frame()  # of the container being written
         self.frames: list[_Frame] = [self.frame]  # those around it, itself, and unused ones after it
         self.depth: i64 = 0
@@ -459,7 +463,7 @@ class Writer:
             out.write(b"null" if render is None else dumps(render(Node(tape, index, buffer))).encode())
         elif kind == t.FAULT:
             fault = tape.faults[number]
-            out.write(fault_json(fault.code, fault.offset, fault.text))
+            out.write(fault_json(fault.code, fault.offset, fault.text, self.places))
         else:
             out.write(b"null")
 
@@ -603,8 +607,10 @@ def _all_differ(tape: Tape, index: i64, buffer: Buffer) -> bool:
     return len(seen) == count
 
 
-def fault_json(code: str, offset: int, text: str) -> bytes:
-    """The JSON of an error or a note."""
+def fault_json(code: str, offset: int, text: str, places: bool = True) -> bytes:
+    """The JSON of an error or a note, without its offset unless `places`."""
+    if not places:
+        return b'{"code": "%b", "text": %b}' % (code.encode(), quoted(text))
     return b'{"code": "%b", "offset": %d, "text": %b}' % (code.encode(), offset, quoted(text))
 
 
@@ -613,13 +619,14 @@ _idle: Final[list[Writer]] = []
 _KEPT: Final = 1 << 16  # a writer with more bytes of room than this is not kept
 
 
-def start_writing(plain: bool) -> Writer:
+def start_writing(plain: bool, places: bool = True) -> Writer:
     """An empty writer, for `end_writing` to take back."""
     try:
         writer = _idle.pop()
     except IndexError:
-        return Writer(plain)
+        return Writer(plain, places)
     writer.plain = plain
+    writer.places = places
     return writer
 
 

@@ -189,22 +189,25 @@ class Record:
         """Whether any part of it did not decode, inner errors included."""
         return self.error is not None or (self.tape is not None and self.tape.fault_count() > 0)
 
-    def json_bytes(self, plain: bool = False) -> bytes:
-        """The record in the notation, on one line, in UTF-8; with `plain` in the reading form."""
-        writer = start_writing(plain)
+    def json_bytes(self, plain: bool = False, places: bool = True) -> bytes:
+        """The record in the notation, on one line, in UTF-8; `plain` and `places` as of Writer."""
+        writer = start_writing(plain, places)
         self.write(writer)
         return end_writing(writer)
 
     def write(self, writer: Writer) -> None:
         """Write the record in the notation, on one line."""
         out = writer.out
-        out.write(_UNKNOWN_OPENING if self.codec is None else self.codec.json_opening)
-        write_int(out, self.offset)
-        out.write(b', "length": ')
-        write_int(out, self.length)
-        if self.origin is not None:
-            out.write(b', "source": ')
-            self.origin.write(out)
+        if writer.places:
+            out.write(_UNKNOWN_OPENING if self.codec is None else self.codec.json_opening)
+            write_int(out, self.offset)
+            out.write(b', "length": ')
+            write_int(out, self.length)
+            if self.origin is not None:
+                out.write(b', "source": ')
+                self.origin.write(out)
+        else:
+            out.write(b'{"protocol": "%b"' % self.protocol.encode())
         tape = self.tape
         error = self.error
         if error is None and tape is not None:
@@ -212,7 +215,7 @@ class Record:
             writer.write(tape, 0, tape.buffer)
         elif error is not None:
             out.write(b', "message": null, "error": ')
-            out.write(fault_json(error.code, error.offset, error.text))
+            out.write(fault_json(error.code, error.offset, error.text, writer.places))
             out.write(b', "bytes": "')
             out.write(self.raw.hex().encode())
             out.write(b'"')
@@ -224,13 +227,13 @@ class Record:
             for position, note in enumerate(self.notes):
                 if position:
                     out.write(b", ")
-                out.write(fault_json(note.code, note.offset, note.text))
+                out.write(fault_json(note.code, note.offset, note.text, writer.places))
             out.write(b"]")
         out.write(b"}")
 
-    def json_text(self, plain: bool = False) -> str:
+    def json_text(self, plain: bool = False, places: bool = True) -> str:
         """The record in the notation, as text on one line."""
-        return self.json_bytes(plain).decode()
+        return self.json_bytes(plain, places).decode()
 
     def to_json(self, plain: bool = False) -> Json:
         """The record in the notation, as Python objects."""
@@ -284,9 +287,9 @@ def _stated_error(stated: Json, code: str, offset: int, text: str) -> DecodeErro
     )
 
 
-def json_lines(records: list[Record], plain: bool = False) -> bytes:
+def json_lines(records: list[Record], plain: bool = False, places: bool = True) -> bytes:
     """Records in the notation, each on a line of its own, in UTF-8."""
-    writer = start_writing(plain)
+    writer = start_writing(plain, places)
     for record in records:
         record.write(writer)
         writer.out.append(0x0A)

@@ -19,18 +19,18 @@ STEP: Final = "  "
 _TOKEN: Final = re.compile(r'[\[{]|[\]}]|, |"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
-def jsonl(batches: Iterable[list[Record]], plain: bool = False) -> Iterator[bytes]:
-    """One record per line, in UTF-8, in chunks of at most LINES lines."""
+def jsonl(batches: Iterable[list[Record]], plain: bool = False, places: bool = True) -> Iterator[bytes]:
+    """One record per line, in UTF-8, in chunks of at most LINES lines; without `places` no offsets."""
     from wirelens.codecs.record import json_lines
 
     for records in batches:
         for at in range(0, len(records), LINES):
-            yield json_lines(records[at : at + LINES], plain)
+            yield json_lines(records[at : at + LINES], plain, places)
 
 
-def json(records: Iterable[Record], plain: bool = False) -> Iterator[str]:
-    """An array of records, indented."""
-    return array(record.json_text(plain) for record in records)
+def json(records: Iterable[Record], plain: bool = False, places: bool = True) -> Iterator[str]:
+    """An array of records, indented; without `places` no offsets."""
+    return array(record.json_text(plain, places) for record in records)
 
 
 def array(items: Iterable[str]) -> Iterator[str]:

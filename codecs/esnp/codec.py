@@ -53,6 +53,10 @@ class Esnp(Codec):
         """See Codec.annotate."""
         return reading.annotate(node)
 
+    def identifies(self, node: Node) -> bool:
+        """See Codec.identifies."""
+        return reading.identifies(node)
+
     def exchange(self, root: Node) -> Exchange:
         """See Codec.exchange."""
         return reading.exchange(root)

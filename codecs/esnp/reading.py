@@ -121,6 +121,16 @@ def _type_range(number: int) -> str:
     return "not defined by the texts" if number < v.FIRST_APPLICATION else "the application's own"
 
 
+def identifies(node: Node) -> bool:
+    """Whether it is the value of a MESSAGE_ID or SOURCE_MESSAGE_ID."""
+    entry = node.parent
+    if node.field.name != "value" or entry is None or entry.parent is None:
+        return False
+    if entry.parent.field.name not in ("lines", "frames"):
+        return False
+    return entry_type(entry) in (v.MESSAGE_ID, v.SOURCE_MESSAGE_ID)
+
+
 def exchange(root: Node) -> Exchange:
     """A reply has its request's MESSAGE_ID as SOURCE_MESSAGE_ID.
 
