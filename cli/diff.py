@@ -41,10 +41,7 @@ Exit status: 0: the same; 1: different; 2: an input could not be read or compare
 
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
-@options.inputs
-@options.protocol
-@options.selection
-@options.merging
+@options.captures
 @click.option(
     "--ignore",
     "ignored_paths",

@@ -94,6 +94,7 @@ class Graph:
         self.matcher: Final = Matcher(self.ignored.patterns)
         self._numbers: Final[dict[int, int]] = {}  # of lists, maps and objects, by their index on the tape
         self._open: Final[list[int]] = []
+        self._classes: Final[dict[int, list[str]]] = {}  # names of classes by where they are defined
         self._sketches: Final[dict[int, frozenset[bytes]]] = {}
         self._read(root)
 
@@ -185,17 +186,26 @@ class Graph:
             return
         if kind == t.LIST or kind == t.MAP or kind == t.OBJECT:
             self._numbers[node.index] = number
-        if self.ignored.dates and kind == t.OBJECT and _TIME_CLASSES.fullmatch(node.type_name or ""):
+        names = self._class_names(node) if kind == t.OBJECT else _NO_NAMES
+        if self.ignored.dates and names and _TIME_CLASSES.fullmatch(names[0]):
             self.left_out += 1
             self.sorts.append(SCALAR)
             self.labels.append(b"t")
             self.keys.append(_key(b"t"))
             return
         self.sorts.append(ITEMS if kind == t.ARRAY or kind == t.LIST else KEYED)
-        self.labels.append(_container_label(node, kind))
+        self.labels.append(_container_label(node, kind, names))
         self.keys.append(b"")
-        stack.append(_Container(number, node, states))
+        stack.append(_Container(number, node, names, states))
         self._open.append(number)
+
+    def _class_names(self, node: Node) -> list[str]:
+        """An object's class and the names of its fields."""
+        index = node.number & t.LOW_HALF
+        names = self._classes.get(index)
+        if names is None:
+            names = self._classes[index] = node.names_of_class(index)
+        return names
 
     def _refer(self, node: Node, number: int, depth: int) -> None:
         """The key of a reference."""
@@ -311,13 +321,13 @@ class Graph:
 class _Container:
     """A value whose members are being read: its children, of which `at` are done."""
 
-    def __init__(self, number: int, node: Node, states: States) -> None:
+    def __init__(self, number: int, node: Node, names: list[str], states: States) -> None:
         self.number: Final = number
         self.kind: Final = node.kind
         self.is_map: Final = self.kind == t.MAP
         self.children: Final = node.children
         self.length: Final = len(self.children)
-        self.names: Final = node.class_names() if self.kind == t.OBJECT else []
+        self.names: Final = names  # of an object: its class and its fields
         self.states: Final = states
         self.at = 0
         self.inside: Final[list[int]] = []  # the numbers of the children; LEFT_OUT for one that is ignored
@@ -335,6 +345,7 @@ class _Container:
 
 _NO_MEMBERS: Final[dict[Edge, int]] = {}
 _NO_ITEMS: Final[list[int]] = []
+_NO_NAMES: Final[list[str]] = []
 
 
 def _key(label: bytes) -> bytes:
@@ -344,10 +355,12 @@ def _key(label: bytes) -> bytes:
     return b"\x10" + blake2b(label, digest_size=DIGEST).digest()
 
 
-def _container_label(node: Node, kind: int) -> bytes:
+def _container_label(node: Node, kind: int, names: list[str]) -> bytes:
     """What a value with members is besides them: its sort and its class or type."""
     if kind == t.STRUCT:
         return b"{"
+    if kind == t.OBJECT:
+        return b"o" + (names[0] if names else "").encode("utf-8", "surrogatepass")
     name = (node.type_name or "").encode("utf-8", "surrogatepass")
     return (
         b"o" if kind == t.OBJECT else b"(" if kind == t.MAP else b"R" if kind == t.REMOTE else b"["
@@ -359,4 +372,4 @@ def _key_text(node: Node) -> str:
     value = node.value
     if isinstance(value, str):
         return value
-    return "null" if value is None else node.shown
+    return "null" if value is None and node.kind not in t.CONTAINERS else node.shown
