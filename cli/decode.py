@@ -237,7 +237,7 @@ def draw(
     summaries: Summaries | None = None,
     places: bool = True,
 ) -> None:
-    """Write records in the format `style`; `summaries` is for "summary", JSON without `places` has no offsets."""
+    """Write records in the format `style`; `summaries`: for "summary"; JSON has offsets if `places`."""
     records = chain.from_iterable(batches)
     if style == "jsonl":
         from wirelens.formatters import json

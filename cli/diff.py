@@ -42,6 +42,7 @@ Exit status: 0: the same; 1: different; 2: an input could not be read or compare
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @options.captures
+@options.where("messages", "kind=request, method=find and service~Order, TEXT")
 @click.option(
     "--ignore",
     "ignored_paths",
@@ -64,6 +65,7 @@ def command(
     flow: FlowChoice | None,
     port: int | None,
     merge_options: MergeOptions,
+    where: tuple[str, ...],
     ignored_paths: tuple[str, ...],
     ignore_dates: bool,
     ignore_ids: bool,
@@ -87,16 +89,18 @@ def command(
         raise click.UsageError("standard input can be only one of the two")
     ignored = ignored_values(ignored_paths, ignore_dates, ignore_ids)
     selection = None
-    if flow is not None or port is not None:
+    if where or flow is not None or port is not None:
         from wirelens.cli.select import Selection
 
-        selection = Selection(flow, port, ())
+        selection = Selection(flow, port, where, merge_options)
     sides = [InputOptions((), (text,), input_options.form) for text in input_options.texts]
     sides += [InputOptions((path,), (), input_options.form) for path in input_options.paths]
     with Output(output_options, input_options.paths) as output:
         old, new = [
             read(side, merge_options, output, protocol, selection, output_options.verbose) for side in sides
         ]
+        if selection is not None:
+            selection.report()
         comparison = Report(output, names_of(sides), old, new)
         from wirelens.codecs.comparing import compare_messages
 
@@ -145,6 +149,7 @@ def read(
         records.extend(batch)
         if len(records) > MOST_MESSAGES:
             raise RefusedError(f"more than {MOST_MESSAGES:,} messages; choose some with --flow or --port")
+    run.check_flow()
     if inputs.failed:
         raise SystemExit(2)
     if inputs.damaged:
@@ -181,7 +186,7 @@ class Side(Run):
                         )
                     record = {"protocol": self.protocol, "message": value}
                 try:
-                    yield [Record.from_json(record)]
+                    yield self.finish(item, [Record.from_json(record)])
                 except EncodeError as error:
                     raise InputError(document.error(path, error)) from None
                 except LookupError as error:
