@@ -49,6 +49,7 @@ class CallReading:
         self.number = 0
         self.open = 0  # calls that wait for replies
         self.before_read: Callable[[], None] | None = None
+        self.quiet = False  # whether what the rows leave out is not reported
 
     def batches(self) -> Iterator[list[Call]]:
         """The calls in batches, as they are finished; each number once. Those of other flows are left out."""
@@ -115,6 +116,8 @@ class CallReading:
 
     def _report(self, capture: Capture, calls: Calls) -> None:
         """Report on standard error what the rows leave out."""
+        if self.quiet:
+            return
         capture.report_rest(capture.messages, capture.conversations.foreign)
         name = capture.name
         if calls.undecoded:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wirelens.cli import options
+from wirelens.cli.server_side import ManyValues, server_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,7 @@ Examples:
   wirelens calls --where 'late=true or outcome=error' app.pcap
   wirelens calls --call 13 app.pcap                    one of them, with what happened on the wire
   wirelens calls --format csv -o calls.csv captures/
+  wirelens calls client.pcap --server-side server*.pcap  where the time went: there, server, back
   tcpdump -U -w - port 20880 | wirelens calls -        calls as they are answered
 
 \b
@@ -35,9 +37,10 @@ ROWS: Final = 512  # calls that are laid out together
 SORTS: Final = ("latency", "time", "bytes")
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@click.command(cls=ManyValues, context_settings=options.CONTEXT, epilog=EPILOG)
 @options.captures
 @options.where("calls", "outcome=error and late=true, latency>100ms, request.body.arguments[0]=5, TEXT")
+@server_side
 @click.option(
     "--sort",
     type=click.Choice(SORTS),
@@ -62,6 +65,7 @@ def command(
     port: int | None,
     merge_options: MergeOptions,
     where: tuple[str, ...],
+    server_paths: tuple[str, ...],
     sort: str | None,
     limit: int | None,
     chosen: int | None,
@@ -80,11 +84,20 @@ def command(
     selected = call_filter(where)
     inputs = Inputs(input_options, output_options.verbose)
     selection = Selection(flow, port)
-    kept = ALL_CALLS if selected is not None and selected.needs_trees else 0
-    reading = CallReading(inputs, merge_options, protocol, selection, chosen or kept, chosen is not None)
+    trees = ALL_CALLS if selected is not None and selected.needs_trees else 0
+    kept = chosen or trees
+    logs = chosen is not None
+    if server_paths:
+        from wirelens.cli.ends_reading import EndsReading
+
+        reading: CallReading = EndsReading(
+            inputs, input_options, server_paths, merge_options, protocol, selection, kept, logs
+        )
+    else:
+        reading = CallReading(inputs, merge_options, protocol, selection, kept, logs)
     missing = False
     rows = Rows(reading, selected, sort, limit)
-    with Output(output_options, inputs.paths) as output:
+    with Output(output_options, [*inputs.paths, *server_paths]) as output:
         reading.progress = not output.terminal
         inputs.before_report = output.flush
         if chosen is not None:

@@ -24,7 +24,8 @@ class Inputs:
 
     Inputs that cannot be read are reported on standard error and counted in `failed`. Damaged compression is
     reported when the next input is requested and counted in `damaged`. With `verbose` the form of each input
-    is reported. `before_report` is called before such a report on an input that was read.
+    is reported. `before_report` is called before such a report on an input that was read. With `quiet`
+    nothing is reported, as the same inputs are read a second time.
     """
 
     def __init__(
@@ -32,12 +33,14 @@ class Inputs:
         options: InputOptions,
         verbose: bool = False,
         called: str = TEXT,
+        quiet: bool = False,
     ) -> None:
         self.paths = list(options.paths)
         self.texts = list(options.texts)
         self.form = options.form
         self.verbose = verbose
         self.called = called  # the option for texts on the command line
+        self.quiet = quiet
         self.failed = 0
         self.damaged = 0  # damages of compressed inputs
         self.before_report: Callable[[], None] | None = None
@@ -52,7 +55,8 @@ class Inputs:
     def fail(self, text: str) -> None:
         """Report an input that cannot be read."""
         self.failed += 1
-        warn(f"Error: {text}")
+        if not self.quiet:
+            warn(f"Error: {text}")
 
     def __iter__(self) -> Iterator[Input]:
         for item in self._all():
@@ -104,6 +108,8 @@ class Inputs:
         return True
 
     def _opened(self, item: Input) -> None:
+        if self.quiet:
+            return
         if item.remark:
             text = f"{item.remark}; using the text itself" if item.form == RAW else item.remark
             warn(f"{item.name}: {text}")
@@ -115,6 +121,8 @@ class Inputs:
         """Report damage to the packing of an input that was read."""
         for note in item.notes:
             self.damaged += 1
+            if self.quiet:
+                continue
             if self.before_report is not None:
                 self.before_report()
             warn(f"{item.name}: {note.text}")

@@ -84,7 +84,8 @@ class Call:
 
     Of calls that were captured at both ends: the times on the way and in the server (`request_transit_us`,
     `server_time_us`, `reply_transit_us`, `uncertainty_us`, `request_held_us`, `reply_held_us`), copies that
-    did not arrive (`request_lost`, `reply_lost`), and `seen`: "both", "client" or "server".
+    did not arrive (`request_lost`, `reply_lost`), and `seen`: "both", "client" or "server". `remarks`: what
+    happened to its messages on the way, for people.
     """
 
     def __init__(self) -> None:
@@ -124,6 +125,7 @@ class Call:
         self.request_lost: int | None = None
         self.reply_lost: int | None = None
         self.seen = ""
+        self.remarks = ""
         self.transport = ""
         self.direction = 0
         self.pair = 0
@@ -134,7 +136,7 @@ class Call:
         return f"<Call {self.call} {self.protocol} {name} {self.outcome}>"
 
     def values(self) -> tuple[Value, ...]:
-        """The values of MEMBERS; then those of `transport`, `direction` and `pair`."""
+        """The values of MEMBERS; then those of `transport`, `direction`, `pair` and `remarks`."""
         return (
             self.call,
             self.protocol,
@@ -175,6 +177,7 @@ class Call:
             self.transport,
             self.direction,
             self.pair,
+            self.remarks,
         )
 
     def write(self, out: BytesWriter) -> None:
@@ -248,8 +251,9 @@ def call_of(values: tuple[Value, ...]) -> Call:
     call = Call()
     for (name, kind), value in zip(MEMBERS, values, strict=False):
         setattr(call, name + "_us" if kind == TIME or kind == DURATION else name, value)
-    transport, direction, pair = values[len(MEMBERS) :]
+    transport, direction, pair, remarks = values[len(MEMBERS) :]
     call.transport = str(transport)
+    call.remarks = str(remarks)
     call.direction = direction if isinstance(direction, int) else 0
     call.pair = pair if isinstance(pair, int) else 0
     return call

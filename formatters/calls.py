@@ -229,7 +229,35 @@ def detail(call: Call) -> str:
         parts.append(clean(call.exception))
     if (call.late or call.timed_out) and call.timeout_us is not None:
         parts.append(f"the client's timeout is {duration(call.timeout_us / 1e6)}")
+    if call.seen:
+        parts += split_words(call)
     return "; ".join(parts)
+
+
+def split_words(call: Call) -> list[str]:
+    """Where the time of a call went that was looked for at both ends: `there 2.0 ms, server 1.4 s, …`."""
+    ways = (
+        ("there", call.request_transit_us),
+        ("server", call.server_time_us),
+        ("back", call.reply_transit_us),
+    )
+    parts = [f"{way} {_span(time_us)}" for way, time_us in ways if time_us is not None]
+    text = ", ".join(parts)
+    if call.request_transit_us is not None or call.reply_transit_us is not None:
+        text += f" (± {_span(call.uncertainty_us or 0)})"
+    found = [text] if text else []
+    held = (("the server", call.request_held_us), ("the client", call.reply_held_us))
+    found += [f"held {_span(time_us)} at {end} for lost bytes before it" for end, time_us in held if time_us]
+    if call.remarks:
+        found.append(call.remarks)
+    if call.seen != "both" and "never" not in call.remarks:
+        found.append(f"captured at the {call.seen} only")
+    return found
+
+
+def _span(time_us: int) -> str:
+    """A duration that may be negative."""
+    return ("−" if time_us < 0 else "") + duration(abs(time_us) / 1e6)
 
 
 def latency(call: Call) -> tuple[str, str]:

@@ -28,9 +28,11 @@ from wirelens.codecs.ends.splits import Splits
 from wirelens.codecs.ends.table import Table, series_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from wirelens.codecs.call import Call
+    from wirelens.codecs.captures import Piece
+    from wirelens.codecs.conversations import Message
     from wirelens.codecs.ends.splits import Split
 
 MSS: Final = 1448
@@ -469,36 +471,43 @@ class World:
 # --- measuring ----------------------------------------------------------------------------------------------
 
 
-def table_of(data: bytes, calls: Calls | None = None) -> tuple[Table, list[Call]]:
-    """The messages of a capture, and its calls."""
+def messages_of(data: bytes) -> Iterator[tuple[list[Message], list[Piece]]]:
+    """The messages of a capture with the pieces that gave them."""
     reader = Reader()
     reader.assembler.observe()
     conversations = Conversations()
-    table = Table()
-    calls = Calls() if calls is None else calls
-    found: list[Call] = []
     for at in range(0, len(data), 1 << 16):
         for pieces in reader.steps(data[at : at + (1 << 16)]):
-            given = conversations.feed(pieces)
-            for message in given:
-                table.add(message)
-            found += calls.feed(given, pieces)
+            yield conversations.feed(pieces), pieces
     pieces = reader.close()
-    given = conversations.feed(pieces)
-    last = conversations.close()
-    for message in (*given, *last):
-        table.add(message)
-    found += calls.feed(given, pieces)
-    found += calls.close(last)
+    yield conversations.feed(pieces), pieces
+    yield conversations.close(), []
+
+
+def table_of(data: bytes) -> Table:
+    """The messages of a capture."""
+    table = Table()
+    for messages, _ in messages_of(data):
+        for message in messages:
+            table.add(message)
     table.close()
-    return table, found
+    return table
+
+
+def calls_of(data: bytes) -> list[Call]:
+    """The calls of a capture."""
+    calls = Calls()
+    found: list[Call] = []
+    for messages, pieces in messages_of(data):
+        found += calls.feed(messages, pieces)
+    return found + calls.close([])
 
 
 def joined(client: bytes, server: bytes) -> tuple[Match, Splits, list[Call]]:
-    there, _ = table_of(server)
-    here, calls = table_of(client)
+    there = table_of(server)
+    here = table_of(client)
     match = Match(here, there, (series_of(here, ["c"]), series_of(there, ["s"])))
-    return match, Splits(match), calls
+    return match, Splits(match), calls_of(client)
 
 
 @dataclass

@@ -58,6 +58,7 @@ class Split(NamedTuple):
     def put(self, call: Call) -> None:
         """Set the members of a call."""
         call.seen = self.seen
+        call.remarks = "; ".join(self.remarks)
         call.request_transit_us = self.request_transit_us
         call.server_time_us = self.server_time_us
         call.reply_transit_us = self.reply_transit_us
@@ -141,6 +142,8 @@ class Splits:
         remarks: list[str] = []
         if replied >= 0 > reply:
             remarks.append("answered, the reply never reached the client")
+        elif replied < 0 and reply < 0 <= asked and server.pairs[asked]:
+            remarks.append("the server sent no reply")
         sent = client.firsts[request] if request >= 0 else -1
         arrived = server.readables[asked] if asked >= 0 else -1
         left = server.firsts[replied] if replied >= 0 else -1

@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
 
-from two_ends import SECOND, Figures, Plan, World, joined, measure, plan_of, table_of
+from two_ends import SECOND, Figures, Plan, World, calls_of, joined, measure, plan_of, table_of
 
 from wirelens.codecs.ends.matching import AMBIGUOUS, FEW_CALLS, NO_FIT, NO_MESSAGE, Match
 from wirelens.codecs.ends.splits import CLOCK_STEP, Split, Splits
@@ -113,8 +113,8 @@ def test_a_few_calls_with_rewritten_numbers_are_too_few() -> None:
 
 def test_calls_of_the_server_alone() -> None:
     world = World(Plan(seed=11, connections=2, early=(0.5, 0.0)))
-    server, server_calls = table_of(world.capture(1))
-    client, _ = table_of(world.capture(0))
+    server, server_calls = table_of(world.capture(1)), calls_of(world.capture(1))
+    client = table_of(world.capture(0))
     splits = Splits(Match(client, server, (series_of(client, ["c"]), series_of(server, ["s"]))))
     seen = [splits.is_joined(call.pair, call.flow) for call in server_calls]
     assert len(seen) == 80
@@ -133,7 +133,7 @@ def test_remarks_on_what_was_lost() -> None:
 
 def test_two_clients_with_clocks_of_their_own_and_a_rotated_server() -> None:
     names = ["cap/client-1.pcap", "cap/client-2.pcap", "cap/client-3.pcap", "cap/other-4.pcap"]
-    table, _ = table_of(World(Plan(seed=12)).capture(0))
+    table = table_of(World(Plan(seed=12)).capture(0))
     table.clocks = [(0, 0), (1, 0), (2, 0), (3, 0)]
     table.times = [(0, 100), (100, 200), (150, 300), (400, 500)]
     first, second, third, fourth = series_of(table, names)
@@ -164,6 +164,7 @@ def test_the_example(shared: Path) -> None:
     assert ninth.server_time_us == 1_400_000
     assert next(call.late for call in calls if call.call == 9)
     assert thirteenth.server_time_us is None
+    assert thirteenth.remarks == ("the server sent no reply",)
     assert next(call.outcome for call in calls if call.call == 13) == "unanswered"
 
 
