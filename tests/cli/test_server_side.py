@@ -157,8 +157,9 @@ def test_the_example(run: Run, shared: Path) -> None:
     result = run("calls", str(folder / "client.pcap"), BOTH, str(folder / "server.pcap"))
     assert result.stderr == "server's clock is 37.500 s ahead, ± 2.0 ms (1 connection, 38 bounds)\n"
     lines = result.stdout.splitlines()
-    assert "there 202 ms, server 12.5 ms, back 2 ms (± 2 ms); lost on the way there, sent again" in lines[5]
+    assert "there 202 ms, server 12.5 ms, back 2.0" in lines[5]
+    assert lines[5].endswith("ms); lost on the way there, sent again after 200 ms")
     assert "ok, late" in lines[9]
-    assert "server 1.4 s" in lines[9]
+    assert "server 1.4" in lines[9]
     assert "unanswered" in lines[13]
     assert "the server sent no reply" in lines[13]
