@@ -37,6 +37,7 @@ INTERPRETED = (
     "codecs/hessian/throwable.py",  # for stack traces
     "codecs/captures/pasting",  # one text at a time, most of it regular expressions
     "codecs/comparing",  # dictionaries, sets and digests, which compiling makes little faster
+    "codecs/file_kinds.py",  # once for each input that is of no known protocol
     "codecs/clocks.py",  # once for each message, and only where two ends are joined
     "codecs/ends",  # likewise
 )

@@ -10,6 +10,7 @@ import click
 
 from wirelens.cli import options
 from wirelens.cli.stderr import warn
+from wirelens.codecs.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from wirelens.codecs import Detection, Record
     from wirelens.formatters.summary import Summaries
 
+OTHERS_NAMED: Final = 3  # files of a kind
 FORMATS: Final = ("tree", "hex", "summary", "json", "jsonl", "dot", "mermaid")
 
 EPILOG: Final = """\b
@@ -95,7 +97,9 @@ def command(
             from wirelens.formatters.summary import Summaries
 
             run.summaries = Summaries()
+        run.for_people = style in ("tree", "hex", "summary")
         draw(run.batches(), output, style, plain, run.summaries, not no_offset)
+    run.report_others()
     if selection is not None:
         selection.report()
         run.check_flow()
@@ -123,6 +127,10 @@ class Run:
         self.selection = selection
         self.verbose = verbose
         self.undecoded = False
+        self.for_people = False  # whether the result is for people to read
+        self.others: dict[
+            str, list[str]
+        ] = {}  # files in folders of no known protocol, by what they look like
         self.summaries: Summaries | None = None  # which have to see the messages that are not selected, too
         inputs.before_report = output.flush
 
@@ -143,12 +151,13 @@ class Run:
     def plain(self, item: Input) -> Iterator[list[Record]]:
         """The records of an input that is one stream of bytes."""
         from wirelens.codecs.decoder import Decoder
+        from wirelens.codecs.file_kinds import HEAD
 
         decoder = Decoder(self.protocol)
         report = self.verbose and self.protocol is None
         start = last = b""
         for chunk in item.chunks:
-            start = start or chunk[:64]
+            start = start or chunk[:HEAD]
             if item.live:
                 records = decoder.feed(chunk)
             else:  # one chunk late, so that the last one is decoded together with the end
@@ -167,14 +176,34 @@ class Run:
             warn(f"{item.name}: no bytes in it")
             self.undecoded = True
         elif decoder.codec is None:
-            self.output.flush()
-            if start.lstrip()[:1] in (b"[", b"{") and b'"' in start:
-                warn(f"{item.name}: this looks like JSON; `wirelens encode` reads that")
-                return
-            warn(
-                f"{item.name}: no protocol has enough evidence; `wirelens detect` shows the candidates, "
-                "--as PROTOCOL decodes without detection"
+            self.report_unknown(item, start)
+
+    def report_unknown(self, item: Input, start: bytes) -> None:
+        """Report an input of no known protocol, or keep it for the report on all of a folder."""
+        from wirelens.codecs.file_kinds import looks_like
+
+        looks = looks_like(start)
+        if item.walked:
+            self.others.setdefault(looks, []).append(item.name)
+            return
+        self.output.flush()
+        if looks == "JSON":
+            warn(f"{item.name}: this looks like JSON; `wirelens encode` reads that")
+            return
+        reason = f"it looks like {looks}" if looks else "no protocol has enough evidence"
+        warn(
+            f"{item.name}: {reason}; `wirelens detect` shows the candidates, "
+            "--as PROTOCOL decodes without detection"
+        )
+
+    def report_others(self) -> None:
+        """Report the files in folders that are of no known protocol, a line for each kind."""
+        for looks, names in sorted(self.others.items(), key=lambda entry: (-len(entry[1]), entry[0])):
+            first = ", ".join(names[:OTHERS_NAMED]) + (", …" if len(names) > OTHERS_NAMED else "")
+            looking = (
+                f"that look{'s' if len(names) == 1 else ''} like {looks}" if looks else "of no known protocol"
             )
+            warn(f"{count(len(names), 'file')} {looking}: {first}")
 
     def report_detection(self, name: str, detection: Detection) -> None:
         """Report on stderr which protocol was detected and why."""
@@ -184,10 +213,15 @@ class Run:
         warn(f"{name}: {verdict(detection)}")
 
     def finish(self, item: Input, records: list[Record]) -> list[Record]:
-        """The selected of the records, which get their file as origin if there are several inputs."""
+        """The selected of the records, which get their file as origin if there are several inputs.
+
+        Of the files in folders, bytes of no known protocol are left out where people read; they are reported.
+        """
         from wirelens.codecs.record import any_damaged
 
         self.undecoded = self.undecoded or any_damaged(records)
+        if item.walked and self.for_people:
+            records = [record for record in records if record.codec is not None]
         if self.inputs.several:
             from wirelens.codecs.record import Origin, Place
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -74,17 +74,17 @@ class Run:
         self.several = inputs.several  # results, so that JSON is an array
         self.unknown = False
 
-    def results(self) -> Iterator[tuple[Input | Merged, str, Detection, int]]:
-        """Input, flow, detection and bytes examined, each as soon as it is known."""
+    def results(self) -> Iterator[tuple[Input | Merged, Examined]]:
+        """Each input with what was found, as soon as it is known."""
         from wirelens.cli.input import InputError
 
         for item in self.items:
             self.several = self.several or item.capture
             named = False
             try:
-                for flow, detection, size in streams(item) if item.capture else [("", *examine(item))]:
-                    named = named or detection.protocol != "unknown"
-                    yield item, flow, detection, size
+                for examined in streams(item) if item.capture else [examine(item)]:
+                    named = named or examined.detection.protocol != "unknown"
+                    yield item, examined
                 self.unknown = self.unknown or not named
             except InputError as error:
                 self.inputs.fail(str(error))
@@ -92,14 +92,15 @@ class Run:
     def report(self, output: Output, everything: bool) -> None:
         """As text, each under its name if there are several."""
         first = True
-        for item, flow, detection, size in self.results():
+        for item, examined in self.results():
+            flow = examined.flow
             if not first:
                 output.text("\n")
             first = False
             if self.inputs.several or flow:
                 name = item.name if self.inputs.several else ""
                 output.line([("heading", "  ".join([part for part in (name, flow) if part]))])
-            report(detection, size, output, everything)
+            report(examined, output, everything)
 
     def as_json(self, everything: bool) -> Iterator[str]:
         """JSON text: an object, or an array of them."""
@@ -118,17 +119,37 @@ class Run:
     def _texts(self, everything: bool) -> Iterator[str]:
         from wirelens.codecs import dumps
 
-        for item, flow, detection, _ in self.results():
+        for item, examined in self.results():
             members: dict[str, Json] = {"file": item.name} if self.inputs.several else {}
-            if flow:
-                members["flow"] = flow
-            yield dumps(members | as_json(detection, everything))
+            if examined.flow:
+                members["flow"] = examined.flow
+            yield dumps(members | as_json(examined, everything))
 
 
-def examine(item: Input) -> tuple[Detection, int]:
-    """The detection on the start of an input, and how many bytes were examined."""
+class Examined(NamedTuple):
+    """What was found in a stream, which is a flow's text if it is one of a capture.
+
+    `size`: bytes that were examined; `start`: the first of them.
+    """
+
+    flow: str
+    detection: Detection
+    size: int
+    start: bytes
+
+    @property
+    def looks(self) -> str:
+        """What it looks like if its protocol is not known; "" for nothing."""
+        from wirelens.codecs.file_kinds import looks_like
+
+        return "" if self.detection.protocol != "unknown" else looks_like(self.start)
+
+
+def examine(item: Input) -> Examined:
+    """The detection on the start of an input."""
     from wirelens.codecs.decoder import MAX_MESSAGE
     from wirelens.codecs.detection import ENOUGH_BYTES, detect
+    from wirelens.codecs.file_kinds import HEAD
 
     data = bytearray()
     wanted = ENOUGH_BYTES
@@ -137,13 +158,14 @@ def examine(item: Input) -> tuple[Detection, int]:
         if len(data) > wanted:
             detection = detect(bytes(data), b"", False)
             if detection.protocol != "unknown" or not detection.unfinished or len(data) > MAX_MESSAGE:
-                return detection, len(data) if wanted > ENOUGH_BYTES else ENOUGH_BYTES
+                size = len(data) if wanted > ENOUGH_BYTES else ENOUGH_BYTES
+                return Examined("", detection, size, bytes(data[:HEAD]))
             wanted = 2 * len(data)
-    return detect(bytes(data), b"", True), len(data)
+    return Examined("", detect(bytes(data), b"", True), len(data), bytes(data[:HEAD]))
 
 
-def streams(item: Input | Merged) -> Iterator[tuple[str, Detection, int]]:
-    """Flow, detection and bytes examined, of each direction of a capture's flows that has any."""
+def streams(item: Input | Merged) -> Iterator[Examined]:
+    """The detection on each direction of a capture's flows that has bytes."""
     from wirelens.cli.packets import source_of
     from wirelens.codecs.captures.heads import Heads
 
@@ -155,15 +177,16 @@ def streams(item: Input | Merged) -> Iterator[tuple[str, Detection, int]]:
         yield from _directions(head)
 
 
-def _directions(head: Head) -> Iterator[tuple[str, Detection, int]]:
+def _directions(head: Head) -> Iterator[Examined]:
     from wirelens.codecs.detection import detect
+    from wirelens.codecs.file_kinds import HEAD
 
     flow = head.flow
     for direction, data in enumerate(head.data):
         if data:
             name = f"{flow.transport} {flow.endpoint(direction)} > {flow.endpoint(1 - direction)}"
             detection = detect(data, head.data[1 - direction], head.whole[direction])
-            yield name, detection, len(data)
+            yield Examined(name, detection, len(data), data[:HEAD])
 
 
 def verdict(detection: Detection) -> str:
@@ -179,22 +202,25 @@ def _named(detection: Detection) -> Candidate:
     return next(best for best in detection.candidates if best.protocol == detection.protocol)
 
 
-def report(detection: Detection, size: int, output: Output, everything: bool) -> None:
+def report(examined: Examined, output: Output, everything: bool) -> None:
     """The verdict, then a block for each candidate."""
     from wirelens.codecs.words import clean, count
     from wirelens.formatters import layout as lay
 
+    detection = examined.detection
     candidates = detection.candidates
     head: Line = [(lay.PROTOCOL, detection.protocol)]
     if detection.protocol == "unknown":
         head.append((lay.PLAIN, f"  {detection.reason}"))
+        if examined.looks:
+            head.append((lay.ANNOTATION, f"; it looks like {examined.looks}"))
     else:
         best = _named(detection)
         head.append((lay.PLAIN, f"  {best.bits:.0f} bits of evidence, {best.asked:.0f} asked"))
         rest = [other for other in candidates if other is not best and other.protocol not in detection.equal]
         if rest:
             head.append((lay.DIM, f", {detection.margin:.0f} more than {rest[0].protocol}"))
-    head.append((lay.DIM, f"  {count(size, 'byte')} looked at"))
+    head.append((lay.DIM, f"  {count(examined.size, 'byte')} looked at"))
     output.line(head)
     equal = [name for name in detection.equal if name != detection.protocol]
     if equal:
@@ -223,8 +249,9 @@ def report(detection: Detection, size: int, output: Output, everything: bool) ->
         output.line([(lay.DIM, f"         and {len(candidates) - len(shown)} more (--all)")])
 
 
-def as_json(detection: Detection, everything: bool) -> dict[str, Json]:
+def as_json(examined: Examined, everything: bool) -> dict[str, Json]:
     """The detection as JSON."""
+    detection = examined.detection
     shown = detection.candidates if everything else detection.candidates[:SHOWN]
     candidates: list[Json] = []
     for candidate in shown:
@@ -240,4 +267,6 @@ def as_json(detection: Detection, everything: bool) -> dict[str, Json]:
     verdict: dict[str, Json] = {"protocol": detection.protocol, "equal": list(detection.equal)}
     if detection.reason:
         verdict["reason"] = detection.reason
+    if examined.looks:
+        verdict["looks_like"] = examined.looks
     return {**verdict, "margin": round(detection.margin, 1), "candidates": candidates}

@@ -62,6 +62,7 @@ class Input:
         self.name = name
         self.text = text
         self.data = data  # the file's bytes, where something else than `open` reads them
+        self.walked = False  # whether it was found in a folder
         self.form = ""
         self.capture = False
         self.remark = ""  # which lines of a text were taken, or why a text that is mostly hex is raw

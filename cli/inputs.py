@@ -142,7 +142,9 @@ class Inputs:
         walk = FolderWalk(path, self._unreadable)
         for name in walk:
             empty = False
-            yield Input(name)
+            item = Input(name)
+            item.walked = True
+            yield item
         if walk.skipped:
             warn(f"{path}: {walk.skipped_text()}")
         if empty and not self.failed:

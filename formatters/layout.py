@@ -41,6 +41,7 @@ HEADING: Final = "heading"
 BAR: Final = "bar"
 ADDED: Final = "added"
 REMOVED: Final = "removed"
+MATCH: Final = "match"
 
 UNLIMITED: Final = 1 << 60
 LEAST: Final = 16  # cells that a value always gets, even on a narrower terminal

@@ -65,6 +65,7 @@ LOOKS: Final[dict[str, Look]] = {
     lay.ERROR: _ERROR,
     lay.ADDED: _TEXT,
     lay.REMOVED: _ERROR,
+    lay.MATCH: Look(form="bold reverse"),
 }
 
 # Terminals with sixteen colours, whose look the user's settings decide.

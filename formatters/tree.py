@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.file_kinds import HEAD, looks_like
 from wirelens.codecs.json_text import dumps
 from wirelens.codecs.node import Node, root_of
 from wirelens.codecs.tape import CONTAINERS, Buffer, Fault
@@ -97,8 +98,12 @@ def headline(record: Record, layout: Layout, gutter: int) -> Line:
     line.append((lay.PROTOCOL, record.protocol))
     if record.error is not None:
         code, offset = record.error.code, record.error.offset
-        line.append((lay.ERROR, "  not decoded" if record.codec is None else f"  ✕ {code} at {offset}"))
-        return line + tail
+        if record.codec is not None:
+            line.append((lay.ERROR, f"  ✕ {code} at {offset}"))
+            return line + tail
+        line.append((lay.ERROR, "  ✕ not decoded"))
+        looks = "" if record.offset else looks_like(record.raw[:HEAD])
+        return [*line, *tail, (lay.ANNOTATION, f"  looks like {looks}" if looks else "")]
     line.append((lay.PLAIN, "  "))
     if record.tape is not None and record.tape.fault_count():
         faults = record.tape.faults
@@ -157,7 +162,7 @@ def hex_row(data: bytes, width: int) -> Line:
     return [(lay.BYTES, f"{'  '.join(groups):<{cells}}"), (lay.STRING, f" |{text}|")]
 
 
-class _Open:
+class Opened:
     """A container whose children are being drawn."""
 
     __slots__ = ("line", "more", "names", "node", "position", "prefix", "until", "where")
@@ -277,11 +282,11 @@ class Walk:
             if isinstance(shown, (list, dict)) and not folded:
                 yield from self.json_lines(shown, below)
 
-    def ends(self, frame: _Open) -> bool:
+    def ends(self, frame: Opened) -> bool:
         """Whether nothing follows the child that was taken last, on its level."""
         return frame.where >= frame.until and not frame.more and int(frame.node.index) not in self.faults
 
-    def container(self, line: Line, node: Node, below: str, stack: list[_Open]) -> Iterator[Line]:
+    def container(self, line: Line, node: Node, below: str, stack: list[Opened]) -> Iterator[Line]:
         """A container's line; what is in it is drawn next, unless it is too deep."""
         self.finish(line, node)
         if self.too_deep(len(stack)):
@@ -362,7 +367,7 @@ class Walk:
                     (lay.PLAIN, f": {fields}"),
                 ]
 
-    def part(self, name: str, node: Node, line: Line, below: str) -> _Open:
+    def part(self, name: str, node: Node, line: Line, below: str) -> Opened:
         """A key or value that takes more than one line, opened to be drawn later."""
         frame = self.open(node, below)
         frame.line = [*self.margin(node), line[-1], (lay.NAME, name), (lay.PLAIN, ": ")]
@@ -373,7 +378,7 @@ class Walk:
             self.leaf(frame.line, node)
         return frame
 
-    def pair(self, frame: _Open, node: Node) -> tuple[Node, Node] | None:
+    def pair(self, frame: Opened, node: Node) -> tuple[Node, Node] | None:
         """Name and value of an item that is an array [name, value], as of a header; None for any other."""
         if node.kind != t.ARRAY or frame.node.kind != t.ARRAY or int(node.index) in self.faults:
             return None
@@ -409,17 +414,17 @@ class Walk:
                 index = int(part.index)
         return index
 
-    def open(self, node: Node, prefix: str) -> _Open:
+    def open(self, node: Node, prefix: str) -> Opened:
         """A container at its first shown child; `prefix` holds the guides of its children's lines."""
         tape = node.tape
         if node.kind == t.STRUCT and tape.fault_count():
             self.look_for_fault(node)
         names = self.names_of(node) if node.kind == t.OBJECT else None
-        frame = _Open(node, int(node.index) + 1, int(tape.next(node.index)), prefix, names)
+        frame = Opened(node, int(node.index) + 1, int(tape.next(node.index)), prefix, names)
         self.skip_hidden(frame)
         return frame
 
-    def skip_hidden(self, frame: _Open) -> None:
+    def skip_hidden(self, frame: Opened) -> None:
         """Move to the next child that is not hidden."""
         tape = frame.node.tape
         while frame.where < frame.until and (
@@ -427,7 +432,7 @@ class Walk:
         ):
             frame.where = int(tape.next(frame.where))
 
-    def take(self, frame: _Open) -> Node | None:
+    def take(self, frame: Opened) -> Node | None:
         """The next child that is not hidden; None at the end."""
         if frame.where >= frame.until:
             return None
@@ -448,7 +453,7 @@ class Walk:
             self.classes[index] = names
         return names
 
-    def name(self, frame: _Open, node: Node) -> str:
+    def name(self, frame: Opened, node: Node) -> str:
         """The name of a child: its member's or field's, else its position in brackets."""
         name = node.field.name
         if name:
@@ -522,7 +527,7 @@ class Walk:
                 line.append((lay.ANNOTATION, start if len(start) == len(detail) else start + "…"))
                 yield line
 
-    def entry(self, line: Line, node: Node, name: str, below: str, stack: list[_Open]) -> Iterator[Line]:
+    def entry(self, line: Line, node: Node, name: str, below: str, stack: list[Opened]) -> Iterator[Line]:
         """An item with members: on one line if its scalars fit; its last member may continue below."""
         parts: list[Node] = []
         for part in node.parts():
