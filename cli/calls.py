@@ -230,7 +230,7 @@ def write_jsonl(rows: Rows, output: Output) -> None:
     """A JSON object for each call, on a line of its own."""
     rows.reading.before_read = output.flush
     for call in rows:
-        output.utf8(call.json_bytes() + b"\n")
+        output.json(call.json_bytes() + b"\n")
 
 
 def write_csv(rows: Rows, output: Output) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from wirelens.cli.packets import Capture
     from wirelens.cli.select import Selection
     from wirelens.codecs import Detection, Record
+    from wirelens.formatters.find import Search
+    from wirelens.formatters.layout import Line
     from wirelens.formatters.summary import Summaries
 
 OTHERS_NAMED: Final = 3  # files of a kind
@@ -55,6 +57,11 @@ Examples:
     help="Fold what is more than N levels deep in a tree.",
 )
 @click.option(
+    "--find",
+    metavar="TEXT|/REGEX/|PATH",
+    help="Show only the nodes with this in their name or value, or at this path, and where they are.",
+)
+@click.option(
     "--no-offset",
     is_flag=True,
     help="Leave offset, length and source out of JSON, for comparing with other tools.",
@@ -72,6 +79,7 @@ def command(
     style: str,
     plain: bool,
     depth: int | None,
+    find: str | None,
     no_offset: bool,
     output_options: OutputOptions,
 ) -> None:
@@ -85,6 +93,9 @@ def command(
 
     if no_offset and style not in ("json", "jsonl"):
         raise click.UsageError("--no-offset needs --format json or jsonl")
+    if find is not None and style != "tree":
+        raise click.UsageError("--find shows trees; it needs --format tree")
+    search = None if find is None else searched(find)
     selection = None
     if where or flow is not None or port is not None:
         from wirelens.cli.select import Selection
@@ -98,12 +109,14 @@ def command(
 
             run.summaries = Summaries()
         run.for_people = style in ("tree", "hex", "summary")
-        draw(run.batches(), output, style, plain, run.summaries, not no_offset)
+        drawing = Drawing(style, plain, not no_offset, run.summaries, search)
+        drawing.draw(run.batches(), output)
     run.report_others()
     if selection is not None:
         selection.report()
         run.check_flow()
-    ctx.exit(2 if inputs.failed else 1 if run.undecoded or inputs.damaged else 0)
+    failed = run.undecoded or inputs.damaged or (search is not None and not drawing.hits)
+    ctx.exit(2 if inputs.failed else 1 if failed else 0)
 
 
 class Run:
@@ -263,50 +276,102 @@ class Run:
         capture.verdicts.clear()
 
 
-def draw(
-    batches: Iterator[list[Record]],
-    output: Output,
-    style: str,
-    plain: bool,
-    summaries: Summaries | None = None,
-    places: bool = True,
-) -> None:
-    """Write records in the format `style`; `summaries`: for "summary"; JSON has offsets if `places`."""
-    records = chain.from_iterable(batches)
-    if style == "jsonl":
-        from wirelens.formatters import json
+def searched(text: str) -> Search:
+    """What --find looks for. Raises click's error about a wrong expression."""
+    from wirelens.formatters.find import Search, SearchError
 
-        for lines in json.jsonl(batches, plain, places):
-            output.utf8(lines)
-    elif style == "json":
-        from wirelens.formatters import json
+    try:
+        return Search(text)
+    except SearchError as error:
+        raise click.BadParameter(str(error), param_hint="--find") from None
 
-        for text in json.json(records, plain, places):
-            output.text(text)
-    elif style == "summary" and summaries is not None:
-        for batch in batches:
-            for draw_line in summaries.draws(batch):
-                output.view(draw_line)
-    elif style in ("dot", "mermaid"):
-        from wirelens.formatters import graph
 
-        for text in getattr(graph, style)(records):
-            output.text(text)
-    else:
-        if style == "hex":
+class Drawing:
+    """Writes records in a format; `hits` counts the nodes that --find found.
+
+    `places`: whether JSON has offsets. `summaries` is for summaries, `search` for trees.
+    """
+
+    def __init__(
+        self, style: str, plain: bool, places: bool, summaries: Summaries | None, search: Search | None
+    ) -> None:
+        self.style = style
+        self.plain = plain
+        self.places = places
+        self.summaries = summaries
+        self.search = search
+        self.hits = 0
+
+    def draw(self, batches: Iterator[list[Record]], output: Output) -> None:
+        """Write the records."""
+        records = chain.from_iterable(batches)
+        if self.search is not None:
+            self._find(records, output, self.search)
+        elif self.style == "jsonl":
+            from wirelens.formatters import json
+
+            for lines in json.jsonl(batches, self.plain, self.places):
+                output.json(lines)
+        elif self.style == "json":
+            from wirelens.formatters import json
+
+            for text in json.json(records, self.plain, self.places):
+                output.json(text)
+        elif self.summaries is not None:
+            for batch in batches:
+                for line in self.summaries.draws(batch):
+                    output.view(line)
+        elif self.style in ("dot", "mermaid"):
+            from wirelens.formatters import graph
+
+            for text in getattr(graph, self.style)(records):
+                output.text(text)
+        else:
+            self._views(records, output)
+
+    def _views(self, records: Iterator[Record], output: Output) -> None:
+        """Trees or hex views, each below its place."""
+        if self.style == "hex":
             from wirelens.formatters.hexview import hexview as view
         else:
             from wirelens.formatters.tree import tree as view
+        headings = _Headings(output)
+        for record in records:
+            headings.start(record)
+            output.view(partial(view, record))
+
+    def _find(self, records: Iterator[Record], output: Output, search: Search) -> None:
+        """The nodes that match, and their number."""
+        from wirelens.formatters.find import Found
+
+        headings = _Headings(output)
+        for record in records:
+            found = Found(record, search)
+            if found.hits:
+                self.hits += len(found.hits)
+                headings.start(record)
+                output.view(found.lines)
+        output.flush()
+        matches = "matches" if self.hits == 1 else "match"
+        warn(f"{count(self.hits, 'node')} {matches}")
+
+
+class _Headings:
+    """Parts messages by a blank line, and by a heading where their place changes."""
+
+    def __init__(self, output: Output) -> None:
+        self.output = output
+        self.previous: Line | None = None
+        self.first = True
+
+    def start(self, record: Record) -> None:
+        """Begin a message."""
         from wirelens.formatters.summary import heading
 
-        previous = None
-        first = True
-        for record in records:
-            if not first:
-                output.text("\n")
-            first = False
-            line = heading(record, output.layout)
-            if line and line != previous:
-                output.line(line)
-            previous = line
-            output.view(partial(view, record))
+        if not self.first:
+            self.output.text("\n")
+        self.first = False
+        line = heading(record, self.output.layout)
+        if line and line != self.previous:
+            self.output.line(line)
+        self.previous = line

@@ -59,7 +59,7 @@ def command(
         inputs.before_report = output.flush
         if style == "json":
             for text in run.as_json(everything):
-                output.text(text)
+                output.json(text)
         else:
             run.report(output, everything)
     ctx.exit(2 if inputs.failed else 1 if run.unknown or inputs.damaged else 0)

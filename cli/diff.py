@@ -270,7 +270,7 @@ class Report:
 
         output = self.output
         names = [dumps(name) for name in self.names]
-        output.text(f'{{\n  "old": {names[0]},\n  "new": {names[1]},\n  "messages": [')
+        output.json(f'{{\n  "old": {names[0]},\n  "new": {names[1]},\n  "messages": [')
         before = "\n    "
         for pair in self.take(pairs):
             parts = [f'"change": {dumps(pair.kind)}']
@@ -281,11 +281,11 @@ class Report:
             if pair.differences.changes:
                 inner = [difference.change_json(change) for change in pair.differences.changes]
                 parts.append(f'"changes": [{", ".join(inner)}]')
-            output.text(before + "".join(indented("{" + ", ".join(parts) + "}", 2)))
+            output.json(before + "".join(indented("{" + ", ".join(parts) + "}", 2)))
             before = ",\n    "
         closing = "]" if before == "\n    " else "\n  ]"
         counted: dict[str, Json] = {
             "messages": {kind: self.messages[kind] for kind in sorted(self.messages)},
             "changes": {kind: self.changes[kind] for kind in sorted(self.changes)},
         }
-        output.text(f'{closing},\n  "counts": {dumps(counted)},\n  "same": {dumps(not self.different)}\n}}\n')
+        output.json(f'{closing},\n  "counts": {dumps(counted)},\n  "same": {dumps(not self.different)}\n}}\n')

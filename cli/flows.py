@@ -79,7 +79,7 @@ def command(
             from wirelens.formatters.json import array
 
             for text in array(run.as_json()):
-                output.text(text)
+                output.json(text)
         else:
             run.tables(output)
     selection.report()

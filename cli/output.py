@@ -220,6 +220,17 @@ class Output:
         """Write text."""
         self.utf8(text.encode("utf-8", "backslashreplace"))
 
+    def json(self, text: str | bytes) -> None:
+        """Write JSON text that does not begin or end inside a token, in colour where other lines have it."""
+        painter = self.painter
+        if painter is not None:
+            from wirelens.formatters.terminal import json_segments
+
+            text = text.decode() if isinstance(text, bytes) else text
+            parts = [painter.paint(json_segments(line)) for line in text.split("\n")]
+            text = "\n".join(parts)
+        self.utf8(text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text)
+
     def utf8(self, text: bytes) -> None:
         """Write text that is encoded in UTF-8."""
         held = self.held

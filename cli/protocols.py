@@ -43,7 +43,7 @@ def command(codes: bool, style: str, output_options: OutputOptions) -> None:
             from wirelens.codecs import dumps
 
             lines = [f"  {dumps(dict(zip(keys, (name, *row), strict=True)))}" for name, row in rows.items()]
-            output.text("[\n" + ",\n".join(lines) + "\n]\n")
+            output.json("[\n" + ",\n".join(lines) + "\n]\n")
             return
         widths = [max(map(len, rows)), max(len(row[0]) for row in rows.values())]
         room = output.layout.room(sum(widths) + 4)

@@ -213,10 +213,11 @@ def _children(node: Node, path: str, walk: Walk) -> Iterator[tuple[Node, str, st
         elif node.kind == t.MAP:
             if position % 2 == 0:
                 key = _key(part)
-                yield part, "", f"{path}.$map[{position // 2}][0]"
+                if not key:
+                    yield part, "", f"{path}.$map[{position // 2}][0]"
             else:
                 step = f"{dot}{_member(key)}" if key else f".$map[{position // 2}][1]"
-                yield part, "", path + step
+                yield part, key, path + step
         else:
             yield part, "", f"{path}[{position}]"
         position += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -13,6 +14,8 @@ from wirelens.formatters.palettes import LOOKS
 from wirelens.formatters.palettes import style as style_of
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from wirelens.formatters.layout import Line
 
 
@@ -40,3 +43,24 @@ class Painter:
 def cells(text: str) -> int:
     """The number of terminal cells that a text takes."""
     return len(text) if text.isascii() else cell_len(text)
+
+
+# A name with its colon, a text, a number, or a word of JSON.
+_JSON: Final = re.compile(
+    r'(?P<name>"(?:[^"\\]|\\.)*+")(?=\s*+:)|(?P<string>"(?:[^"\\]|\\.)*+")'
+    r"|(?P<number>-?\d[\d.eE+-]*+)|(?P<word>true|false|null|NaN|Infinity)"
+)
+
+
+def json_segments(text: str) -> Line:
+    """JSON text, or a part of it that does not begin or end inside a token, with the styles of its tokens."""
+    line: Line = []
+    at = 0
+    for token in _JSON.finditer(text):
+        start, end = token.span()
+        if start > at:
+            line.append((lay.PLAIN, text[at:start]))
+        line.append((token.lastgroup or lay.PLAIN, token[0]))
+        at = end
+    line.append((lay.PLAIN, text[at:]))
+    return line

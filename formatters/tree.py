@@ -109,7 +109,7 @@ def headline(record: Record, layout: Layout, gutter: int) -> Line:
         faults = record.tape.faults
         first = min([fault.offset for fault in faults])
         tail.append((lay.ERROR, f"  ✕ {count(len(faults), 'error')} inside, at {first}"))
-    summary = shortened(clean(record.summary))
+    summary = shortened(clean(record.summary)).removeprefix(record.protocol + " ")
     start = layout.cut(summary, layout.room(layout.cells(line) + layout.cells(tail) + 1))
     line.append((lay.SUMMARY, start if len(start) == len(summary) else start + "…"))
     return line + tail

@@ -156,3 +156,13 @@ def test_a_pager_gets_whole_lines(tmp_path: Path) -> None:
     assert "needle" in paged
     shown, _ = answering(b"", *words, "--no-pager")
     assert "needle" not in shown
+
+
+@pytest.mark.parametrize(
+    "words", [("decode", "--format", "json"), ("decode", "--format", "jsonl"), ("detect", "--format", "json")]
+)
+def test_json_in_colour_is_the_same_json(words: tuple[str, ...]) -> None:
+    path = "examples/dubbo-order.xxd"
+    coloured = piped(*words, "--color", "always", "--theme", "dark", path)
+    assert "\x1b[38;5;80m" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == piped(*words, path)
