@@ -1,10 +1,12 @@
-"""The calls of a command's inputs, for `calls` and `stats`: read, selected, and what is left out reported."""
+"""The calls of a command's inputs, for `calls` and `stats`: read, selected, what is left out reported."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wirelens.cli.select import report_none
 from wirelens.cli.stderr import warn
+from wirelens.codecs.calls import ALL_CALLS, Calls
 from wirelens.codecs.words import count
 
 if TYPE_CHECKING:
@@ -16,15 +18,16 @@ if TYPE_CHECKING:
     from wirelens.cli.merged import Merged
     from wirelens.cli.packets import Capture
     from wirelens.cli.select import Selection
+    from wirelens.cli.where.compiling import Filter
     from wirelens.codecs.call import Call
-    from wirelens.codecs.calls import Calls
 
 
 class CallReading:
     """Reads all inputs as captures; `damaged`: whether one was cut or damaged, or has what did not decode.
 
-    `number`: that of the last call. `kept`: whose messages are kept, as `Calls` has it; with `logs` each
-    direction keeps its last segments. `before_read` is called before a live input is waited for.
+    `kept`: whose messages are kept, as `Calls` has it; with `logs` each direction keeps its last segments.
+    `number`: that of the last call; `open`: calls that wait for replies; `read`: calls that `takes` was asked
+    about; `selected`: those that it takes. `before_read` is called before a live input is waited for.
     """
 
     def __init__(
@@ -40,16 +43,26 @@ class CallReading:
         self.merge_options = merge_options
         self.protocol = protocol
         self.selection = selection
+        self.where: Filter[Call] | None = None
         self.kept = kept
         self.logs = logs
         self.damaged = False
         self.live = False
         self.progress = True
+        self.captured = False  # whether a capture was read
         self.flows = 0
         self.number = 0
-        self.open = 0  # calls that wait for replies
+        self.open = 0
+        self.read = 0
+        self.selected = 0
         self.before_read: Callable[[], None] | None = None
         self.quiet = False  # whether what the rows leave out is not reported
+
+    def select(self, where: Filter[Call]) -> None:
+        """Take only calls that match; their messages are kept if that takes them."""
+        self.where = where
+        if where.needs_trees and not self.kept:
+            self.kept = ALL_CALLS
 
     def batches(self) -> Iterator[list[Call]]:
         """The calls in batches, as they are finished; each number once. Those of other flows are left out."""
@@ -70,7 +83,6 @@ class CallReading:
 
     def _capture(self, item: Input | Merged) -> Iterator[list[Call]]:
         from wirelens.cli.packets import Capture
-        from wirelens.codecs.calls import Calls
 
         capture = Capture(item, self.protocol, self.selection, False, self.flows, sources=False)
         capture.reader.assembler.observe(self.logs)
@@ -84,6 +96,7 @@ class CallReading:
             capture.messages += len(messages)
             yield self._chosen(calls, calls.feed(messages, pieces))
         yield self._chosen(calls, calls.close(conversations.close()))
+        self.captured = True
         self.flows = capture.flows
         self.damaged = self.damaged or capture.damaged or calls.undecoded > 0
         if self.inputs.before_report is not None:
@@ -96,12 +109,26 @@ class CallReading:
         return finished
 
     def takes(self, call: Call) -> bool:
-        """Whether --flow wants the calls of this direction."""
-        return self.selection.takes_direction(call.direction)
+        """Whether a call is selected by --flow and --where."""
+        if not self.selection.takes_direction(call.direction):
+            return False
+        self.read += 1
+        where = self.where
+        if where is not None:
+            if not where.matches(call):
+                return False
+            if call.messages:
+                call.messages = []  # the call may have to wait, and needs them no longer
+        self.selected += 1
+        return True
 
-    def beyond(self) -> str:
-        """An error about --flow if all was read and there is no such flow, else ""."""
-        return "" if self.inputs.failed and not self.flows else self.selection.beyond(self.flows)
+    def report(self) -> None:
+        """Report that --flow names no flow of the captures, or that nothing matches --where."""
+        beyond = self.selection.beyond(self.flows)
+        if self.captured and beyond:
+            self.inputs.fail(beyond)
+        elif self.where is not None and not self.selected:
+            report_none(self.read, "call")
 
     def _points(self, item: Input | Merged) -> tuple[str, ...]:
         """Where each file was captured; () without --point."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from wirelens.cli.call_reading import CallReading
     from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
     from wirelens.cli.output import Output
-    from wirelens.cli.where.compiling import Filter
     from wirelens.codecs.call import Call
 
 EPILOG: Final = """\b
@@ -76,16 +75,14 @@ def command(
     from wirelens.cli.call_reading import CallReading
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
-    from wirelens.cli.select import Selection, call_filter, report_none
-    from wirelens.codecs.calls import ALL_CALLS
+    from wirelens.cli.select import Selection, call_filter
 
     if chosen is not None and (sort is not None or limit is not None or style != "text"):
         raise click.UsageError("--call shows one call as text: without --sort, --limit and --format")
     selected = call_filter(where)
     inputs = Inputs(input_options, output_options.verbose)
     selection = Selection(flow, port)
-    trees = ALL_CALLS if selected is not None and selected.needs_trees else 0
-    kept = chosen or trees
+    kept = chosen or 0
     logs = chosen is not None
     if server_paths:
         from wirelens.cli.ends_reading import EndsReading
@@ -95,8 +92,10 @@ def command(
         )
     else:
         reading = CallReading(inputs, merge_options, protocol, selection, kept, logs)
+    if selected is not None:
+        reading.select(selected)
+    rows = Rows(reading, sort, limit)
     missing = False
-    rows = Rows(reading, selected, sort, limit)
     with Output(output_options, [*inputs.paths, *server_paths]) as output:
         reading.progress = not output.terminal
         inputs.before_report = output.flush
@@ -104,10 +103,8 @@ def command(
             missing = not show_call(reading, chosen, output)
         else:
             WRITERS[style](rows, output)
-    if chosen is None and selected is not None and not rows.selected:
-        report_none(rows.read, "call")
-    if chosen is None and not rows.shown and limit != 0 and (beyond := reading.beyond()):
-        inputs.fail(beyond)
+    if chosen is None and (limit is None or rows.shown < limit):
+        reading.report()
     if missing:
         calls = "there are no calls" if not reading.number else f"there are calls 1 to {reading.number:,}"
         inputs.fail(f"no call {chosen}: {calls}")
@@ -115,24 +112,12 @@ def command(
 
 
 class Rows:
-    """The calls that are shown, in the order in which they are shown.
+    """The calls that are shown, in the order in which they are shown; `shown`: how many so far."""
 
-    `read`: how many were read, `selected`: how many of them match, `shown`: how many are given out.
-    """
-
-    def __init__(
-        self,
-        reading: CallReading,
-        where: Filter[Call] | None,
-        sort: str | None,
-        limit: int | None,
-    ) -> None:
+    def __init__(self, reading: CallReading, sort: str | None, limit: int | None) -> None:
         self.reading = reading
-        self.where = where
         self.sort = sort
         self.limit = limit
-        self.read = 0
-        self.selected = 0
         self.shown = 0
         self.slowest_us = -1
         self.outcomes: dict[str, int] = {}
@@ -141,13 +126,6 @@ class Rows:
         """Whether a call is shown; counts it."""
         if not self.reading.takes(call):
             return False
-        self.read += 1
-        if self.where is not None:
-            if not self.where.matches(call):
-                return False
-            if call.messages:
-                call.messages = []  # the call may have to wait, and needs them no longer
-        self.selected += 1
         self.outcomes[call.outcome] = self.outcomes.get(call.outcome, 0) + 1
         if call.latency_us is not None and call.latency_us > self.slowest_us:
             self.slowest_us = call.latency_us
@@ -223,7 +201,7 @@ def write_text(rows: Rows, output: Output) -> None:
     if output.layout.width is not None and rows.shown:
         from wirelens.formatters.calls import totals
 
-        output.line(totals(rows.shown, rows.read, rows.outcomes, rows.slowest_us))
+        output.line(totals(rows.shown, rows.reading.read, rows.outcomes, rows.slowest_us))
 
 
 def write_jsonl(rows: Rows, output: Output) -> None:

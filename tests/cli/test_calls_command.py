@@ -102,10 +102,65 @@ def test_sort_and_limit(run: Run, made: tuple[Path, list[planted.Planted]]) -> N
     assert run("calls", "--limit", "0", "--format", "jsonl", str(path)).stdout == ""
 
 
+EXAMPLES = [
+    ("outcome=unanswered", [13]),
+    ("late=true", [9]),
+    ("late=true or outcome!=ok", [9, 13]),
+    ("latency>100ms", [5, 9]),
+    ("resent_bytes>0", [5]),
+    ("request_packets>1", [5]),
+    ("waited>.5", [13]),
+    ("not has latency", [13]),
+    ("timeout=1s and id=7", [7]),
+    ("call<3", [1, 2]),
+    ("open_calls>0", list(range(14, 21))),
+    ("service~orderservice and method=find", [3, 6, 9, 12, 15, 18]),
+    ("OrderService.find", [3, 6, 9, 12, 15, 18]),
+    ("✕", [13]),
+    ("client=10.0.0.1 and server=10.0.0.0/8 and port=20880", list(range(1, 21))),
+    ("server=10.0.0.2:1", []),
+    ("time=2026-01-17T10:40:01", [8, 9]),
+    ("sent>=2026-01-17T10:40:03.8", [20]),
+    ("answered>=2026-01-17T10:40:03.9", [20]),
+    ("flow=1 and call=4", [4]),
+    ("flow~10.0.0.1:40000 > 10.0.0.2 and call=4", [4]),
+    ("request.body.arguments[0]=o3", [3]),
+    ("reply.body.value=v5", [5]),
+    ("has reply.body.value and call>18", [19, 20]),
+    ("message.body.value=v5 or message.body.arguments[0]=o3", [3, 5]),
+    ("..arguments[0]=o3", [3]),
+    ("not has reply", [13]),
+    ("packets=3", [5]),
+    ("late=false and call=9", []),
+]
+
+
+@pytest.mark.parametrize(("expression", "numbers"), EXAMPLES, ids=[text for text, _ in EXAMPLES])
+def test_where(run: Run, shared: Path, expression: str, numbers: list[int]) -> None:
+    path = str(shared / "field/ends/client.pcap")
+    done = run("calls", "--format", "jsonl", "--where", expression, path)
+    assert done.exit_code == 0
+    assert [row["call"] for row in rows(done.stdout)] == numbers
+    assert done.stderr == ("" if numbers else "0 of 20 calls match\n")
+
+
+@pytest.mark.parametrize(
+    ("expression", "column"),
+    [("kind=request", 1), ("latncy>1s", 1), ("outcome=bad", 9), ("latency>1x", 9), ("late=yes", 6)],
+)
+def test_a_where_that_cannot_be(run: Run, shared: Path, expression: str, column: int) -> None:
+    done = run("calls", "--where", expression, str(shared / "field/ends/client.pcap"))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"column {column}: " in done.stderr
+
+
 def test_one_flow(run: Run, made: tuple[Path, list[planted.Planted]]) -> None:
     path, _ = made
     every = rows(run("calls", "--format", "jsonl", str(path)).stdout)
     flow = [row["id"] for row in every if row["flow"] == 2]
+    done = run("calls", "--flow", "99", str(path))
+    assert done.exit_code == 2
+    assert "no flow 99: there are 5 flows" in done.stderr
     for choice, wanted in (("2", flow), ("2c", flow), ("2s", [])):
         found = rows(run("calls", "--format", "jsonl", "--flow", choice, str(path)).stdout)
         assert [row["id"] for row in found] == wanted
