@@ -33,7 +33,8 @@ def hexview(record: Record, layout: Layout) -> Iterator[Line]:
     """The lines of one record."""
     yield headline(record, layout, 0)
     for note in record.notes:
-        yield [(lay.NOTE, f"note {note.code} at {note.offset:#x}: {clean(note.text)}")]
+        text = f"note {note.code} at {note.offset:#x}: {clean(note.text)}"
+        yield from lay.wrapped("", lay.NOTE, text, layout)
     for line in _Hex(record, layout).lines():
         yield layout.fit(line)
 

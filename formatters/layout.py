@@ -13,7 +13,7 @@ from wirelens.codecs.words import clean, count, escape, quote
 from wirelens.formatters.names import split_package
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Iterator
     from typing import Final, TypeAlias
 
     from wirelens.codecs.node import Node
@@ -318,6 +318,20 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
 def value_text(node: Node, room: int) -> str:
     """The value of a node without children as plain text in at most about `room` characters."""
     return plain(value_segments(node, room, _PLAIN_LAYOUT))
+
+
+def wrapped(margin: str, style: str, text: str, layout: Layout) -> Iterator[Line]:
+    """A sentence after a margin, on as many lines as it needs."""
+    room = layout.room(layout.measure(margin))
+    rest = text
+    while layout.measure(rest) > room:
+        start = layout.cut(rest, room)
+        blank = start.rfind(" ", len(start) // 2)
+        end = len(start) if blank < 0 or rest[len(start) : len(start) + 1] == " " else blank
+        yield [(DIM, margin), (style, rest[:end])]
+        margin = " " * layout.measure(margin)
+        rest = rest[end:].lstrip(" ")
+    yield [(DIM, margin), (style, rest)]
 
 
 def fault_words(fault: Fault) -> Line:

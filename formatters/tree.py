@@ -44,10 +44,8 @@ def tree(record: Record, layout: Layout) -> Iterator[Line]:
     yield headline(record, layout, gutter)
     indent: Line = [(lay.PLAIN, " " * (gutter + 1 if gutter else 0))]
     for note in record.notes:
-        yield [
-            (lay.DIM, f"{note.offset:>{gutter}} " if gutter else ""),
-            (lay.NOTE, f"note {note.code}: {clean(note.text)}"),
-        ]
+        margin = f"{note.offset:>{gutter}} " if gutter else ""
+        yield from lay.wrapped(margin, lay.NOTE, f"note {note.code}: {clean(note.text)}", layout)
     tape = record.tape
     error = record.error
     placed = False
