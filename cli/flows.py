@@ -373,7 +373,7 @@ HEADINGS: Final = (
     "duration",
 )
 LEFT: Final = (1, 2)  # columns aligned left
-LESS: Final = (3, 10, 11, 4)  # columns that a narrow terminal leaves out, in this order
+LESS: Final = (3, 11, 5, 4)  # columns that a narrow terminal leaves out, in this order
 
 
 def table(rows: list[Listed], output: Output) -> None:

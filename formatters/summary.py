@@ -202,7 +202,9 @@ class _Row:
         self.protocol = record.protocol
         self.offset = record.offset
         self.damaged = record.error is not None
-        self.inside = 0 if record.tape is None or self.damaged else int(record.tape.fault_count())
+        faults = [] if record.tape is None or self.damaged else record.tape.faults
+        self.inside = len(faults)
+        self.first_error = min([int(fault.offset) for fault in faults], default=0)
         self.notes = ", ".join(dict.fromkeys(note.code for note in record.notes))
         self.service = self.method = self.arguments = self.before = self.after = ""
         self.outcome = self.outcome_style = self.exception = ""
@@ -374,7 +376,8 @@ class _Row:
         """Errors inside, notes, latency."""
         line: Line = []
         if self.inside:
-            line.append((lay.ERROR, f"  {FAILED}{count(self.inside, 'error')} inside"))
+            text = f"{count(self.inside, 'error')} inside, at {self.first_error}"
+            line.append((lay.ERROR, f"  {FAILED}{text}"))
         if self.notes:
             line.append((lay.NOTE, "  " + self.notes))
         if self.latency:
