@@ -10,7 +10,7 @@ from wirelens.codecs.calls import ALL_CALLS, Calls
 from wirelens.codecs.words import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from wirelens.cli.input import Input
     from wirelens.cli.input_options import MergeOptions
@@ -26,8 +26,9 @@ class CallReading:
     """Reads all inputs as captures; `damaged`: whether one was cut or damaged, or has what did not decode.
 
     `kept`: whose messages are kept, as `Calls` has it; with `logs` each direction keeps its last segments.
-    `number`: that of the last call; `open`: calls that wait for replies; `read`: calls that `takes` was asked
-    about; `selected`: those that it takes. `before_read` is called before a live input is waited for.
+    `items`: the inputs if they are open already. `number`: that of the last call; `open`: calls that wait for
+    replies; `read`: calls that `takes` was asked about; `selected`: those that it takes. `before_read` is
+    called before a live input is waited for.
     """
 
     def __init__(
@@ -38,8 +39,10 @@ class CallReading:
         selection: Selection,
         kept: int = 0,
         logs: bool = False,
+        items: Iterable[Input | Merged] | None = None,
     ) -> None:
         self.inputs = inputs
+        self.items = items
         self.merge_options = merge_options
         self.protocol = protocol
         self.selection = selection
@@ -68,7 +71,8 @@ class CallReading:
         """The calls in batches, as they are finished; each number once. Those of other flows are left out."""
         from wirelens.cli.input import InputError
 
-        for item in self.inputs.merged(self.merge_options):
+        items = self.items if self.items is not None else self.inputs.merged(self.merge_options)
+        for item in items:
             if not item.capture:
                 self.inputs.fail(f"{item.name}: not a capture ({item.form})")
                 continue

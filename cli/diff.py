@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
 
     from wirelens.cli.input import Input
     from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
+    from wirelens.cli.merged import Merged
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
     from wirelens.codecs import Json, Record
-    from wirelens.codecs.comparing import Ignored, MessagePair
+    from wirelens.codecs.call import Call
+    from wirelens.codecs.comparing import CallPair, Ignored, MessagePair, Pattern
+    from wirelens.formatters.layout import Line
 
 MOST_MESSAGES: Final = 1_000_000  # of one side; more are refused, as they are held in memory
 
@@ -78,6 +82,9 @@ def command(
     Each is a file, a folder of captures, - for standard input, or text given with --hex (which comes before
     files): bytes as `decode` reads them, or JSON as it writes it. Offsets, numbers of references and other
     wire forms of the same values are no difference. Lists and sequences of messages are aligned.
+
+    Of two captures the calls are compared, paired by service, method and arguments: what was called and
+    answered, not when, by whom and under which id.
     """
     from wirelens.cli.input_options import InputOptions
     from wirelens.cli.output import Output
@@ -97,29 +104,38 @@ def command(
     sides += [InputOptions((path,), (), input_options.form) for path in input_options.paths]
     with Output(output_options, input_options.paths) as output:
         old, new = [
-            read(side, merge_options, output, protocol, selection, output_options.verbose) for side in sides
+            Side(side, merge_options, output, protocol, selection, output_options.verbose) for side in sides
         ]
+        report: MessageReport | CallReport
+        if old.is_capture and new.is_capture:
+            from wirelens.codecs.comparing import compare_calls
+
+            calls, new_calls = old.calls(), new.calls()
+            report = CallReport(output, names_of(sides), calls, new_calls)
+            pairs: Iterable[MessagePair | CallPair] = compare_calls(calls, new_calls, ignored, wire)
+        else:
+            from wirelens.codecs.comparing import compare_messages
+
+            records, new_records = old.records(), new.records()
+            report = MessageReport(output, names_of(sides), records, new_records)
+            pairs = compare_messages(records, new_records, ignored, wire)
         if selection is not None:
             selection.report()
-        comparison = Report(output, names_of(sides), old, new)
-        from wirelens.codecs.comparing import compare_messages
-
-        pairs = compare_messages(old, new, ignored, wire)
         if style == "json":
-            comparison.json(pairs)
+            report.json(pairs)
         else:
-            comparison.text(pairs)
-        ctx.exit(1 if comparison.different else 0)
+            report.text(pairs)
+        ctx.exit(1 if report.different else 0)
 
 
 def ignored_values(paths: tuple[str, ...], dates: bool, ids: bool) -> Ignored:
     """What is not compared; refuses a path that cannot be read."""
-    from wirelens.codecs.comparing import Ignored, PathError, Pattern
+    from wirelens.codecs.comparing import Ignored, PathError, pattern
 
     patterns: list[Pattern] = []
     for path in paths:
         try:
-            patterns.append(Pattern(path))
+            patterns.append(pattern(path))
         except PathError as error:
             raise click.BadParameter(f"{path!r}, {error}", param_hint="--ignore") from None
     return Ignored(tuple(patterns), dates, ids)
@@ -131,34 +147,80 @@ def names_of(sides: list[InputOptions]) -> tuple[str, str]:
     return (first, second) if first != second else (f"{first} (old)", f"{second} (new)")
 
 
-def read(
-    side: InputOptions,
-    merge_options: MergeOptions,
-    output: Output,
-    protocol: str | None,
-    selection: Selection | None,
-    verbose: bool,
-) -> list[Record]:
-    """The messages of one side. Refuses one that cannot be read whole."""
-    from wirelens.cli.inputs import Inputs
+class Side:
+    """One of the two inputs; it is opened when it is made."""
 
-    inputs = Inputs(side, verbose)
-    run = Side(inputs.merged(merge_options), inputs, output, protocol, selection, verbose)
-    records: list[Record] = []
-    for batch in run.batches():
-        records.extend(batch)
-        if len(records) > MOST_MESSAGES:
-            raise RefusedError(f"more than {MOST_MESSAGES:,} messages; choose some with --flow or --port")
-    run.check_flow()
-    if inputs.failed:
-        raise SystemExit(2)
-    if inputs.damaged:
-        raise RefusedError("a damaged input cannot be compared")
-    return records
+    def __init__(
+        self,
+        options: InputOptions,
+        merge_options: MergeOptions,
+        output: Output,
+        protocol: str | None,
+        selection: Selection | None,
+        verbose: bool,
+    ) -> None:
+        from wirelens.cli.inputs import Inputs
+
+        self.inputs = Inputs(options, verbose)
+        self.merge_options = merge_options
+        self.output = output
+        self.protocol = protocol
+        self.selection = selection
+        self.verbose = verbose
+        items = self.inputs.merged(merge_options)
+        first = next(items, None)
+        self.check()
+        self.is_capture = first is not None and first.capture
+        self.items: Iterable[Input | Merged] = items if first is None else chain([first], items)
+
+    def check(self) -> None:
+        """Refuse what cannot be read whole."""
+        if self.inputs.failed:
+            raise SystemExit(2)
+        if self.inputs.damaged:
+            raise RefusedError("a damaged input cannot be compared")
+
+    def records(self) -> list[Record]:
+        """Its messages."""
+        run = JsonRun(iter(self.items), self.inputs, self.output, self.protocol, self.selection, self.verbose)
+        records: list[Record] = []
+        for batch in run.batches():
+            records.extend(batch)
+            _limit(len(records), "messages")
+        run.check_flow()
+        self.check()
+        return records
+
+    def calls(self) -> list[Call]:
+        """Its calls with their messages; --where chooses calls by one of their messages."""
+        from wirelens.cli.call_reading import CallReading
+        from wirelens.cli.select import Selection
+        from wirelens.codecs.calls import ALL_CALLS
+
+        selection = self.selection or Selection(None, None)
+        reading = CallReading(
+            self.inputs, self.merge_options, self.protocol, selection, ALL_CALLS, items=self.items
+        )
+        reading.progress = True
+        calls: list[Call] = []
+        for batch in reading.batches():
+            calls.extend([call for call in batch if reading.takes(call) and selection.of(call.messages)])
+            _limit(len(calls), "calls")
+        beyond = reading.beyond()
+        if beyond:
+            self.inputs.fail(beyond)
+        self.check()
+        calls.sort(key=lambda call: call.call)
+        return calls
 
 
-class Side(Run):
-    """Reads one of the two inputs, which may be JSON."""
+def _limit(number: int, noun: str) -> None:
+    if number > MOST_MESSAGES:
+        raise RefusedError(f"more than {MOST_MESSAGES:,} {noun}; choose some with --flow, --port or --where")
+
+
+class JsonRun(Run):
+    """Reads an input that may be JSON."""
 
     def plain(self, item: Input) -> Iterator[list[Record]]:
         """The records of an input that is not a capture."""
@@ -200,25 +262,37 @@ def _after(first: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class Report:
-    """Writes the result; `different` is true if there was any difference."""
+    """Writes the result; `different` is true if there was any difference.
 
-    def __init__(self, output: Output, names: tuple[str, str], old: list[Record], new: list[Record]) -> None:
+    `noun` is what is compared; `sizes` how many of them there are on both sides.
+    """
+
+    noun = ""
+
+    def __init__(self, output: Output, names: tuple[str, str], sizes: tuple[int, int]) -> None:
         self.output = output
         self.names = names
-        self.old = old
-        self.new = new
+        self.sizes = sizes
         self.different = False
-        self.messages: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()
         self.changes: Counter[str] = Counter()
         self.same = 0  # values
         self.left_out = 0
 
-    def take(self, pairs: Iterable[MessagePair]) -> Iterator[MessagePair]:
+    def line(self, side: int, number: int, sign: str) -> Line:
+        """The line that names one of what is compared; `side`: 0 old, 1 new."""
+        raise NotImplementedError
+
+    def place(self, side: int, number: int) -> str:
+        """Which one it is, as JSON."""
+        raise NotImplementedError
+
+    def take(self, pairs: Iterable[MessagePair | CallPair]) -> Iterator[MessagePair | CallPair]:
         """The pairs that differ; all are counted."""
         from wirelens.codecs.comparing.sequences import SAME
 
         for pair in pairs:
-            self.messages[pair.kind] += 1
+            self.kinds[pair.kind] += 1
             self.same += pair.differences.same
             self.left_out += pair.differences.left_out
             self.changes.update([change.kind for change in pair.differences.changes])
@@ -226,20 +300,23 @@ class Report:
                 self.different = True
                 yield pair
 
-    def text(self, pairs: Iterable[MessagePair]) -> None:
-        """Write the differences, message by message, and what was counted."""
+    def text(self, pairs: Iterable[MessagePair | CallPair]) -> None:
+        """Write the differences, one message or call after the other, and what was counted."""
         from wirelens.codecs.comparing.comparison import MOVED
         from wirelens.formatters import difference
 
-        output, layout = self.output, self.output.layout
-        single = len(self.old) <= 1 and len(self.new) <= 1
+        output = self.output
+        shown = gap = False
         for pair in self.take(pairs):
-            for side, number, records, sign in ((0, pair.old, self.old, "-"), (1, pair.new, self.new, "+")):
+            if shown and (gap or pair.differences.changes):
+                output.text("\n")
+            shown = True
+            gap = bool(pair.differences.changes)
+            for side, number in enumerate((pair.old, pair.new)):
                 if number >= 0:
-                    mark = ">" if pair.kind == MOVED else sign
-                    shown = 0 if single else number + 1
-                    output.line(difference.message(records[number], self.names[side], shown, mark, layout))
-            output.lines(difference.changes(pair.differences.changes, layout))
+                    output.line(self.line(side, number, ">" if pair.kind == MOVED else "-+"[side]))
+            output.lines(difference.changes(pair.differences.changes, output.layout))
+        if self.different:
             output.text("\n")
         for line in self.totals():
             output.text(line + "\n")
@@ -250,19 +327,18 @@ class Report:
         from wirelens.formatters.difference import totals
 
         lines: list[str] = []
-        same = count(self.messages[SAME], "message")
         if not self.different:
-            lines.append(f"the same: {same}")
+            lines.append(f"the same: {count(self.kinds[SAME], self.noun)}")
         else:
             if self.changes:
-                lines.append(f"{totals(self.changes)}; {count(self.same, 'value')} the same")
-            if len(self.old) > 1 or len(self.new) > 1:
-                lines.append(f"messages: {totals(self.messages)}; {self.messages[SAME]:,} the same")
+                lines.append(f"values: {totals(self.changes)}; {self.same:,} the same")
+            if max(self.sizes) > 1 or not self.changes:
+                lines.append(f"{self.noun}s: {totals(self.kinds)}; {self.kinds[SAME]:,} the same")
         if self.left_out:
             lines.append(f"not compared: {count(self.left_out, 'value')}")
         return lines
 
-    def json(self, pairs: Iterable[MessagePair]) -> None:
+    def json(self, pairs: Iterable[MessagePair | CallPair]) -> None:
         """Write one JSON object."""
         from wirelens.codecs import dumps
         from wirelens.formatters import difference
@@ -270,14 +346,13 @@ class Report:
 
         output = self.output
         names = [dumps(name) for name in self.names]
-        output.json(f'{{\n  "old": {names[0]},\n  "new": {names[1]},\n  "messages": [')
+        output.json(f'{{\n  "old": {names[0]},\n  "new": {names[1]},\n  "{self.noun}s": [')
         before = "\n    "
         for pair in self.take(pairs):
             parts = [f'"change": {dumps(pair.kind)}']
-            if pair.old >= 0:
-                parts.append(f'"old": {difference.message_json(self.old[pair.old], pair.old + 1)}')
-            if pair.new >= 0:
-                parts.append(f'"new": {difference.message_json(self.new[pair.new], pair.new + 1)}')
+            for side, number in enumerate((pair.old, pair.new)):
+                if number >= 0:
+                    parts.append(f'"{("old", "new")[side]}": {self.place(side, number)}')
             if pair.differences.changes:
                 inner = [difference.change_json(change) for change in pair.differences.changes]
                 parts.append(f'"changes": [{", ".join(inner)}]')
@@ -285,7 +360,54 @@ class Report:
             before = ",\n    "
         closing = "]" if before == "\n    " else "\n  ]"
         counted: dict[str, Json] = {
-            "messages": {kind: self.messages[kind] for kind in sorted(self.messages)},
-            "changes": {kind: self.changes[kind] for kind in sorted(self.changes)},
+            f"{self.noun}s": {kind: self.kinds[kind] for kind in sorted(self.kinds)},
+            "values": {kind: self.changes[kind] for kind in sorted(self.changes)},
         }
         output.json(f'{closing},\n  "counts": {dumps(counted)},\n  "same": {dumps(not self.different)}\n}}\n')
+
+
+class MessageReport(Report):
+    """The result of comparing messages."""
+
+    noun = "message"
+
+    def __init__(self, output: Output, names: tuple[str, str], old: list[Record], new: list[Record]) -> None:
+        super().__init__(output, names, (len(old), len(new)))
+        self.records = (old, new)
+
+    def line(self, side: int, number: int, sign: str) -> Line:
+        """The line that names a message."""
+        from wirelens.formatters import difference
+
+        shown = f"message {number + 1}" if max(self.sizes) > 1 else ""
+        return difference.message(
+            self.records[side][number], self.names[side], shown, sign, self.output.layout
+        )
+
+    def place(self, side: int, number: int) -> str:
+        """Which message it is, as JSON."""
+        from wirelens.formatters import difference
+
+        return difference.message_json(self.records[side][number], number + 1)
+
+
+class CallReport(Report):
+    """The result of comparing calls."""
+
+    noun = "call"
+
+    def __init__(self, output: Output, names: tuple[str, str], old: list[Call], new: list[Call]) -> None:
+        super().__init__(output, names, (len(old), len(new)))
+        self.calls = (old, new)
+
+    def line(self, side: int, number: int, sign: str) -> Line:
+        """The line that names a call."""
+        from wirelens.formatters import difference
+
+        call = self.calls[side][number]
+        shown = f"call {call.call}"
+        return difference.message(call.messages[0].record, self.names[side], shown, sign, self.output.layout)
+
+    def place(self, side: int, number: int) -> str:
+        """Which call it is, as JSON."""
+        return self.calls[side][number].json_bytes().decode()

@@ -246,12 +246,12 @@ def _members(node: Node) -> list[tuple[Line, Node | None, str]]:
     return found
 
 
-def message(record: Record, name: str, number: int, sign: str, layout: Layout) -> Line:
-    """The line of a message: sign, input, number, protocol, summary, length."""
+def message(record: Record, name: str, number: str, sign: str, layout: Layout) -> Line:
+    """The line of a message or call: sign, input, number ("message 3"), protocol, summary, length."""
     style = lay.ERROR if sign == "-" else lay.STRING if sign == "+" else lay.REFERENCE
     line: Line = [(style, sign), (lay.HEADING, f" {clean(name)}")]
     if number:
-        line.append((lay.DIM, f"  message {number}"))
+        line.append((lay.DIM, f"  {number}"))
     line.append((lay.PROTOCOL, f"  {record.protocol}  "))
     tail = f"  {count(record.length, 'byte')} at {record.offset}"
     text = clean(record.summary)

@@ -39,17 +39,24 @@ class PatternStep(NamedTuple):
     deep: bool
 
 
-class Pattern:
-    """A pattern of paths. Raises PathError for text that is not one."""
+class Pattern(NamedTuple):
+    """A pattern of paths."""
 
-    def __init__(self, text: str) -> None:
-        self.text: Final = text
-        steps = _parsed(text)
-        if len(steps) > 1 and steps[0] == PatternStep(_MESSAGE, False):
-            del steps[0]
-        self.steps: Final = tuple([step for step in steps if step.key not in _TAGS])
-        if not self.steps:
-            raise PathError("expected a member's name or [", 1)
+    steps: tuple[PatternStep, ...]
+
+    def within(self, name: str) -> "Pattern | None":
+        """The pattern of what is in the member `name` if it begins with that, else None."""
+        if len(self.steps) > 1 and self.steps[0] == PatternStep(name, False):
+            return Pattern(self.steps[1:])
+        return None
+
+
+def pattern(text: str) -> Pattern:
+    """The pattern that a text describes. Raises PathError."""
+    found = Pattern(tuple([step for step in _parsed(text) if step.key not in _TAGS]))
+    if not found.steps:
+        raise PathError("expected a member's name or [", 1)
+    return found.within(_MESSAGE) or found
 
 
 def _parsed(text: str) -> list[PatternStep]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
+from wirelens.codecs import tape as t
 from wirelens.codecs.comparing.alignment import Alignment
 from wirelens.codecs.comparing.comparison import (
     ADDED,
@@ -52,8 +53,8 @@ class MessageSequences:
 
     def pairs(self) -> Iterator[MessagePair]:
         """All messages, in the order of the old ones, new ones where they were added."""
-        old_raw = [_bytes_key(record) for record in self.old]
-        new_raw = [_bytes_key(record) for record in self.new]
+        old_raw = [bytes_key(record, self.ignored.ids) for record in self.old]
+        new_raw = [bytes_key(record, self.ignored.ids) for record in self.new]
         start = _common(old_raw, new_raw)
         end = _common(old_raw[start:][::-1], new_raw[start:][::-1])
         for number in range(start):
@@ -64,8 +65,8 @@ class MessageSequences:
 
     def _middle(self, start: int, end: int, new_end: int) -> Iterator[MessagePair]:
         """What lies between the messages at the start and at the end that have the same bytes."""
-        old_keys = [self._key(record) for record in self.old[start:end]]
-        new_keys = [self._key(record) for record in self.new[start:new_end]]
+        old_keys = [meaning_key(record, self.ignored) for record in self.old[start:end]]
+        new_keys = [meaning_key(record, self.ignored) for record in self.new[start:new_end]]
         matches = Alignment(old_keys, new_keys).matches
         moved = moved_items(old_keys, new_keys, matches)
         gone = set(moved.values())
@@ -104,20 +105,9 @@ class MessageSequences:
             kinds = [_kind(self.old[start + number]) for number in left]
             matches = Alignment(kinds, [_kind(self.new[start + number]) for number in right]).matches
             return [(left[a], right[b]) for a, b in matches]
-        old = {number: self._sketch(self.old[start + number]) for number in left}
-        new = {number: self._sketch(self.new[start + number]) for number in right}
-        return pair_gap(left, right, lambda a, b: _shared(old[a], new[b]), LEAST_LIKENESS)
-
-    def _sketch(self, record: Record) -> frozenset[bytes]:
-        root = record.partial
-        own = frozenset([_kind(record).encode()])
-        return own if root is None else own | Graph(root, record.codec, self.ignored).sketch(0)
-
-    def _key(self, record: Record) -> bytes:
-        root = record.root
-        if root is None:
-            return _bytes_key(record)
-        return record.protocol.encode() + b"\0" + Graph(root, record.codec, self.ignored).keys[0]
+        old = {number: sketch(self.old[start + number], self.ignored) for number in left}
+        new = {number: sketch(self.new[start + number], self.ignored) for number in right}
+        return pair_gap(left, right, lambda a, b: shared(old[a], new[b]), LEAST_LIKENESS)
 
 
 def compare_records(old: Record, new: Record, ignored: Ignored, wire: bool = False) -> Differences:
@@ -154,10 +144,33 @@ def _error(record: Record) -> Json:
     return None if error is None else {"code": error.code, "text": error.text}
 
 
-def _bytes_key(record: Record) -> bytes:
-    """A digest of a record's bytes: messages of equal bytes are equal."""
+def meaning_key(record: Record, ignored: Ignored) -> bytes:
+    """A digest of what a record means: messages that differ in it differ; of a damaged one, of its bytes."""
     root = record.root
+    if root is None:
+        return bytes_key(record)
+    return record.protocol.encode() + b"\0" + Graph(root, record.codec, ignored).keys[0]
+
+
+def sketch(record: Record, ignored: Ignored) -> frozenset[bytes]:
+    """What a record consists of, for `shared`."""
+    root = record.partial
+    own = frozenset([_kind(record).encode()])
+    return own if root is None else own | Graph(root, record.codec, ignored).sketch(0)
+
+
+def bytes_key(record: Record, without_ids: bool = False) -> bytes:
+    """A digest of a record's bytes: messages of equal bytes are equal. `without_ids`: except its ids."""
+    root = record.root
+    codec = record.codec
     content = record.raw if root is None else root.raw
+    if without_ids and root is not None and codec is not None:
+        start = root.tape.start(root.index)
+        for member in root.children:
+            for node in [member] if member.kind != t.STRUCT else [member, *member.children]:
+                if codec.identifies(node) and node.buffer is root.buffer:
+                    at, end = node.tape.start(node.index) - start, node.tape.end(node.index) - start
+                    content = content[:at] + bytes(end - at) + content[end:]
     return blake2b(content, digest_size=16, person=record.protocol.encode()[:16]).digest()
 
 
@@ -176,7 +189,7 @@ def _common(first: Sequence[bytes] | bytes, second: Sequence[bytes] | bytes) -> 
     return at
 
 
-def _shared(first: frozenset[bytes], second: frozenset[bytes]) -> float:
+def shared(first: frozenset[bytes], second: frozenset[bytes]) -> float:
     """The share of two sets that they have in common."""
     return len(first & second) / max(len(first | second), 1)
 

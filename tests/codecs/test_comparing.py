@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from wirelens.codecs import EncodeError, decode, encode, registry
-from wirelens.codecs.comparing import Change, Graph, Ignored, PathError, Pattern, compare, compare_messages
+from wirelens.codecs.comparing import Change, Graph, Ignored, PathError, compare, compare_messages, pattern
 from wirelens.codecs.comparing.alignment import MOST_STEPS, Alignment
 from wirelens.codecs.comparing.comparison import MOST_FOLLOWED, Comparison
 from wirelens.codecs.comparing.paths import path_text
@@ -265,8 +265,8 @@ def test_without_what_changed_nothing_differs(old: Any, new: Any) -> None:
     changes = found([old], [new])
     before = [path_text(change.old.steps) for change in changes if change.old is not None]
     after = [path_text(change.new.steps) for change in changes if change.new is not None]
-    one = graph(record([old]), Ignored(tuple([Pattern(path) for path in before])))
-    other = graph(record([new]), Ignored(tuple([Pattern(path) for path in after])))
+    one = graph(record([old]), Ignored(tuple([pattern(path) for path in before])))
+    other = graph(record([new]), Ignored(tuple([pattern(path) for path in after])))
     assert compare(one, other).changes == []
 
 
@@ -436,7 +436,7 @@ PATHS: list[tuple[str, Any, Any, list[str]]] = [
 
 @pytest.mark.parametrize(("path", "old", "new", "expected"), PATHS)
 def test_values_at_a_path_are_not_compared(path: str, old: Any, new: Any, expected: list[str]) -> None:
-    assert lines(found(old, new, ignored=Ignored((Pattern(path),)))) == expected
+    assert lines(found(old, new, ignored=Ignored((pattern(path),)))) == expected
 
 
 @pytest.mark.parametrize(
@@ -444,7 +444,7 @@ def test_values_at_a_path_are_not_compared(path: str, old: Any, new: Any, expect
 )
 def test_a_path_that_is_none_is_refused_with_its_column(path: str, column: int) -> None:
     with pytest.raises(PathError) as caught:
-        Pattern(path)
+        pattern(path)
     assert caught.value.column == column
 
 
