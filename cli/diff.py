@@ -162,6 +162,7 @@ class Side:
         from wirelens.cli.inputs import Inputs
 
         self.inputs = Inputs(options, verbose)
+        self.inputs.takes_json = True
         self.merge_options = merge_options
         self.output = output
         self.protocol = protocol
@@ -224,13 +225,9 @@ class JsonRun(Run):
 
     def plain(self, item: Input) -> Iterator[list[Record]]:
         """The records of an input that is not a capture."""
-        chunks = iter(item.chunks)
-        first = next(chunks, b"")
-        item.chunks = _after(first, chunks)
-        if first.lstrip()[:1] in (b"[", b"{") and b'"' in first:
-            yield from self.json(item)
-        else:
-            yield from super().plain(item)
+        from wirelens.cli.input import JSON
+
+        yield from self.json(item) if item.form == JSON else super().plain(item)
 
     def json(self, item: Input) -> Iterator[list[Record]]:
         """The records that JSON stands for. Raises InputError."""
@@ -253,12 +250,6 @@ class JsonRun(Run):
                     raise InputError(document.error(path, error)) from None
                 except LookupError as error:
                     raise InputError(f"{document.at(path)}{error.args[0]}") from None
-
-
-def _after(first: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    if first:
-        yield first
-    yield from chunks
 
 
 class Report:

@@ -8,6 +8,7 @@ are read in chunks as they arrive; text is read whole, up to TEXT_LIMIT.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -36,12 +37,15 @@ TEXT_LIMIT: Final = 1 << 26  # bytes of text; longer ones are raw bytes
 RAW: Final = "raw"
 CAPTURE: Final = "capture"
 PACKETS: Final = "packets"  # packets as text, which are a capture of their own
+JSON: Final = "json"  # records of the notation, where a command takes them
 STDIN: Final = "-"
 TEXT: Final = "--hex"
 
 _BINARY: Final = bytes([*range(9), *range(14, 27), *range(28, 32), 0x7F])
 _MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 _SPACE: Final = b" \t\r\n"
+# How JSON of records or messages begins. A Buffer of Node.js is bytes.
+_JSON: Final = rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*"(?!type"\s*:\s*"Buffer")'
 
 
 class InputError(Exception):
@@ -65,6 +69,7 @@ class Input:
         self.walked = False  # whether it was found in a folder
         self.form = ""
         self.capture = False
+        self.takes_json = False  # whether JSON of messages is a form
         self.remark = ""  # which lines of a text were taken, or why a text that is mostly hex is raw
         self.step = CHUNK  # bytes to read at a time from now on
         self.unpacker: Unpacking | None = None
@@ -165,6 +170,9 @@ class Input:
         return False
 
     def _pasted(self, data: bytes, form: str | None) -> None:
+        if self.takes_json and form is None and re.match(_JSON, data):
+            self.form, self.chunks = JSON, iter([data])
+            return
         quick = plain_hex(data) if form in (None, "hex") else None
         if quick is not None:
             self.form, whole = "hex", quick

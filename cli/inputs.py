@@ -43,6 +43,7 @@ class Inputs:
         self.quiet = quiet
         self.failed = 0
         self.damaged = 0  # damages of compressed inputs
+        self.takes_json = False  # whether JSON of messages is a form, too
         self.before_report: Callable[[], None] | None = None
         if not self.paths and not self.texts:
             if sys.stdin is None or sys.stdin.isatty():
@@ -99,6 +100,7 @@ class Inputs:
 
     def _open(self, item: Input) -> bool:
         """Open an input; False if that failed, which is reported."""
+        item.takes_json = self.takes_json
         try:
             item.open(self.form)
         except InputError as error:
