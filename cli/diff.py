@@ -207,9 +207,7 @@ class Side:
         for batch in reading.batches():
             calls.extend([call for call in batch if reading.takes(call) and selection.of(call.messages)])
             _limit(len(calls), "calls")
-        beyond = reading.beyond()
-        if beyond:
-            self.inputs.fail(beyond)
+        reading.report()
         self.check()
         calls.sort(key=lambda call: call.call)
         return calls

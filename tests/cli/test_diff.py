@@ -397,7 +397,7 @@ def test_json_without_offsets(run: Run, monday: Path, tmp_path: Path) -> None:
 
 
 def rows(text: str, style: str) -> list[Any]:
-    return document(text) if style == "json" else [json.loads(line) for line in text.splitlines()]  # type: ignore[no-any-return]
+    return document(text) if style == "json" else [json.loads(line) for line in text.splitlines()]
 
 
 def test_json_without_offsets_encodes(run: Run, folder: Path) -> None:
