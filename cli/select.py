@@ -34,6 +34,15 @@ def row_filter(texts: Sequence[str], fields: Fields[Row]) -> Filter[Row] | None:
         raise click.BadParameter(f"{text}{error}", param_hint="--where") from None
 
 
+def message_filter(
+    texts: Sequence[str], point: str = "none", numbered: bool = True
+) -> Filter[MessageRow] | None:
+    """What asks a message for every --where; `numbered`: whether flows have the numbers of `flows`."""
+    from wirelens.cli.where.message_fields import file_of_source, message_fields
+
+    return row_filter(texts, message_fields(file_of_source, point, numbered))
+
+
 def call_filter(texts: Sequence[str]) -> Filter[Call] | None:
     """What asks a call for every --where; None without one. Raises click's error about a wrong one."""
     if not texts:
@@ -68,10 +77,7 @@ class Selection:
         self.matched = 0
         self.where: Callable[[MessageRow], bool] | None = None
         if where:
-            from wirelens.cli.where.message_fields import file_of_source, message_fields
-
-            point = "none" if merge_options is None else merge_options.point
-            found = row_filter(where, message_fields(file_of_source, point))
+            found = message_filter(where, "none" if merge_options is None else merge_options.point)
             self.where = None if found is None else found.matches
 
     @property

@@ -57,6 +57,7 @@ INTERRUPTED: Final = 130
     help="Where a capture was made: its folder, or what matches in its path; each point has its own flows, "
     "even with the same addresses. Default: none, all are one point.",
 )
+@options.where("messages", "protocol=dubbo and kind=request, latency>100ms, TEXT")
 @click.option(
     "--mode",
     type=click.Choice(["errorifexists", "overwrite", "append"]),
@@ -120,6 +121,7 @@ def command(
     final: bool,
     separate: bool,
     point: str,
+    where: tuple[str, ...],
     document: str,
     quarantine: str,
     max_errors: int,
@@ -144,6 +146,10 @@ def command(
         raise click.UsageError("--master and --remote exclude each other")
     if document == "variant" and form != "parquet":
         raise click.UsageError("--document variant needs --format parquet")
+    if where:
+        from wirelens.cli.select import message_filter
+
+        message_filter(where, numbered=False)
     from wirelens.cli.bulk import session
     from wirelens.cli.bulk.java import NoJavaError
     from wirelens.cli.bulk.ledger import NotAllowedError
@@ -169,6 +175,7 @@ def command(
             quarantine,
             document,
             point,
+            where,
         )
         job = Job(job_options)
         if dry_run:

@@ -51,6 +51,7 @@ from wirelens.cli.bulk.rows import (
     RowMaker,
     clean,
 )
+from wirelens.cli.bulk.selecting import matches
 from wirelens.cli.bulk.table import PartWriter, PendingWriter, RecordWriter
 from wirelens.cli.points import NONE
 from wirelens.codecs import checkpoint
@@ -90,6 +91,7 @@ class Config(NamedTuple):
     horizon: int  # µs: a flow that ended before it is complete
     names: tuple[tuple[int, str], ...]  # the input files' numbers and names
     point: str = NONE  # how the names tell where a capture was made, see cli/points.py
+    where: tuple[str, ...] = ()  # expressions that messages have to match
 
 
 class Tables:
@@ -176,7 +178,8 @@ class Bucket:
         self._inputs: list[InputAccount] = []
         self._tables = Tables(config, number, names)
         self._packets = PacketFiles(config.packet_folder)
-        self._maker = RowMaker(config.quarantine, self._counters, self._tables.columns)
+        matching = matches(config.where, config.point, names) if config.where else None
+        self._maker = RowMaker(config.quarantine, self._counters, self._tables.columns, matching)
         self._contradictions: set[tuple[int, int]] = set()  # numbers of two files
 
     def decode(self, rows: Iterable[Row], late: list[LateSegment]) -> None:

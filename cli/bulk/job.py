@@ -32,10 +32,12 @@ from wirelens.cli.bulk.plan import (
 )
 from wirelens.cli.bulk.reading import fragments_place
 from wirelens.cli.bulk.report import Report
+from wirelens.cli.bulk.selecting import normal_text
 from wirelens.cli.bulk.settling import Plan, Settlement, settle
 from wirelens.cli.bulk.table import PartWriter, RecordWriter
 from wirelens.cli.bulk.variants import check_target, write_variants
 from wirelens.cli.points import NONE, contradiction
+from wirelens.cli.where.language import quoted
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import FRESH
 from wirelens.codecs.captures.pcap import FILE_SHIFT
@@ -65,6 +67,7 @@ class JobOptions:
     quarantine: str = "head"
     document: str = "json"
     point: str = NONE  # how names tell where a capture was made
+    where: tuple[str, ...] = ()  # expressions that messages have to match
 
 
 class Job:
@@ -72,6 +75,7 @@ class Job:
 
     def __init__(self, options: JobOptions) -> None:
         self.options = options
+        self.selection = normal_text(options.where) if options.where else ""
         self.run = Run(options.target)
         self.final = options.final or not options.resume
         self.inputs: list[Input] = []
@@ -101,6 +105,7 @@ class Job:
             self._check_format()
             self.ledger = {row.number: row for row in self.state.rows}
         if options.resume:
+            self._check_selection()
             self._load_pending()
         known = list(self.ledger.values()) if options.resume else []
         self.inputs = []
@@ -137,6 +142,16 @@ class Job:
             raise NotAllowedError(
                 f"the tables in {shown(folder.place)} were written with {existing}: use it here too"
             )
+
+    def _check_selection(self) -> None:
+        """Check that what is there was selected by the same --where. Raises NotAllowedError."""
+        for row in self.state.rows:
+            if row.selection != self.selection:
+                before = f"with --where {quoted(row.selection)}" if row.selection else "without --where"
+                raise NotAllowedError(
+                    f"{shown(row.file)} in {shown(self.run.folder.place)} was converted {before}: "
+                    "--resume needs the same"
+                )
 
     def _load_pending(self) -> None:
         """Load what the last run kept for this one. Raises NotAllowedError if it is of another version."""
@@ -218,6 +233,7 @@ class Job:
             max((item.first_us for item in self.inputs if item.first_us < NO_TIME - 1), default=0),
             tuple(self._names()),
             self.options.point,
+            self.options.where,
         )
         results = convert(below(place, "plan.json"), config)
         accounts = [load_bucket_account(plain_json.loads(result)) for result in results]
@@ -232,6 +248,8 @@ class Job:
             self.skipped,
         )
         settlement = settle(plan, accounts)
+        for item in self.inputs:
+            settlement.ledger[item.number].selection = self.selection
         if self.options.point == NONE:
             files = dict(config.names)
             settlement.report.contradiction = contradiction(

@@ -53,12 +53,14 @@ class LedgerRow:
     quarantined: int = 0
     unrecognised: int = 0
     retransmitted: int = 0
+    filtered: int = 0
     pending: int = 0
     packets: int | None = None
     messages: int = 0
     errors: int = 0
     first_time: int | None = None
     last_time: int | None = None
+    selection: str = ""
     notes: list[dict[str, Any]] | None = None
 
 

@@ -10,7 +10,8 @@ from wirelens.cli.bulk.files import shown
 from wirelens.cli.bulk.progress import size_text, time_text
 from wirelens.codecs.words import clean
 
-SUMS = ("decoded", "quarantined", "unrecognised", "retransmitted", "pending")
+SUMS = ("decoded", "quarantined", "unrecognised", "retransmitted", "filtered", "pending")
+SELDOM = ("filtered", "pending")  # those of SUMS that are shown only if there are some
 PROBLEMS_SHOWN = 10
 SLOWEST_SHOWN = 5
 
@@ -29,6 +30,7 @@ class Report:
     quarantined: int = 0
     unrecognised: int = 0
     retransmitted: int = 0
+    filtered: int = 0  # of messages that do not match --where
     resumed: int = 0  # left pending by an earlier run
     pending: int = 0
     packets: int = 0
@@ -60,7 +62,8 @@ def _lines(report: Report, target: str) -> Iterator[str]:
         ("overhead", report.overhead),
         ("payload", report.payload),
     ]
-    rows += [(f"  {name}", getattr(report, name)) for name in SUMS if name != "pending" or report.pending]
+    sums = [(name, getattr(report, name)) for name in SUMS]
+    rows += [(f"  {name}", size) for name, size in sums if size or name not in SELDOM]
     yield from _table(("bytes", ""), [(name, f"{size:,}") for name, size in rows])
     if report.repeated:
         captures = "capture has only bytes" if report.repeated == 1 else "captures have only bytes"

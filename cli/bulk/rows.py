@@ -26,8 +26,8 @@ SLOWEST: Final = 10
 MOST_TEXT: Final = (1 << 31) - 1  # bytes of one text column in a row group: Arrow counts them in 32 bits
 
 # What is counted of each file. RAW: bytes of all segments; PAYLOAD: without text on resets. RESUMED: bytes
-# that an earlier run left pending. PAYLOAD + RESUMED is DECODED + QUARANTINED + UNRECOGNISED + RETRANSMITTED
-# + PENDING.
+# that an earlier run left pending. FILTERED: of messages that do not match --where. PAYLOAD + RESUMED is
+# DECODED + QUARANTINED + UNRECOGNISED + RETRANSMITTED + FILTERED + PENDING.
 RAW: Final = 0
 PAYLOAD: Final = 1
 RESUMED: Final = 2
@@ -35,10 +35,11 @@ DECODED: Final = 3
 QUARANTINED: Final = 4
 UNRECOGNISED: Final = 5
 RETRANSMITTED: Final = 6
-PENDING: Final = 7
-MESSAGES: Final = 8
-ERRORS: Final = 9
-COUNTS: Final = 10
+FILTERED: Final = 7
+PENDING: Final = 8
+MESSAGES: Final = 9
+ERRORS: Final = 10
+COUNTS: Final = 11
 
 Failure = tuple[str, int, str, bytes | None, bytes | None]
 """Code, offset, text; the part that decoded, and the bytes."""
@@ -248,10 +249,19 @@ class Columns:
 class RowMaker:
     """Messages in, rows of the tables out, each byte counted for its file.
 
-    `columns` gives the columns of a table; those of `messages` are separate for each protocol.
+    `columns` gives the columns of a table; those of `messages` are separate for each protocol. `matches`,
+    if given, is asked about each record of a known protocol whether it gets a row: it gets the record, its
+    message if it is of a capture, and the number of its file.
     """
 
-    def __init__(self, quarantine: str, counters: Counters, columns: Callable[[str, str], Columns]) -> None:
+    def __init__(
+        self,
+        quarantine: str,
+        counters: Counters,
+        columns: Callable[[str, str], Columns],
+        matches: Callable[[Record, Message | None, int], bool] | None = None,
+    ) -> None:
+        self._matches: Final = matches
         self._quarantine: Final = quarantine
         self._counters: Final = counters
         self._columns: Final = columns
@@ -281,8 +291,12 @@ class RowMaker:
         if stream is None:
             stream = self._streams[key] = Stream(flow, message.direction)
         record = message.record
-        self._count(message, _outcome(record))
         packet = message.arrivals[-1].packets[-1]
+        if self._matches is not None and record.codec is not None:
+            if not self._matches(record, message, packet >> FILE_SHIFT):
+                self._count(message, FILTERED)
+                return
+        self._count(message, _outcome(record))
         latency_us = message.latency_us
         if latency_us is None:
             latency_us = -1
@@ -290,6 +304,9 @@ class RowMaker:
 
     def add_record(self, file: int, record: Record) -> None:
         """Write the row of a record of an input that is not a capture."""
+        if self._matches is not None and record.codec is not None and not self._matches(record, None, file):
+            self._counters.counts(file)[FILTERED] += record.length
+            return
         stream = self._streams.get(-1)
         if stream is None:
             stream = self._streams[-1] = Stream(None, 0)

@@ -18,6 +18,7 @@ from wirelens.cli.bulk.rows import (
     COUNTS,
     DECODED,
     ERRORS,
+    FILTERED,
     MESSAGES,
     PAYLOAD,
     PENDING,
@@ -250,6 +251,7 @@ def _add_counts(plan: Plan, row: LedgerRow, counts: Sequence[int], report: Repor
     row.quarantined += counts[QUARANTINED]
     row.unrecognised += counts[UNRECOGNISED]
     row.retransmitted += counts[RETRANSMITTED]
+    row.filtered += counts[FILTERED]
     row.pending = counts[PENDING]
     row.payload += counts[PAYLOAD]
     row.overhead -= counts[PAYLOAD]
@@ -267,6 +269,7 @@ def _add_counts(plan: Plan, row: LedgerRow, counts: Sequence[int], report: Repor
     report.quarantined += counts[QUARANTINED]
     report.unrecognised += counts[UNRECOGNISED]
     report.retransmitted += counts[RETRANSMITTED]
+    report.filtered += counts[FILTERED]
     report.resumed += counts[RESUMED]
     report.pending += counts[PENDING]
     report.packets += (row.packets or 0) - (old.packets or 0)

@@ -84,11 +84,12 @@ LEDGER = (
     ("modified", "timestamp", "when it was last written to"),
     ("read", "int64", "bytes after unpacking, also of pasted texts; overhead + payload"),
     ("overhead", "int64", "bytes that are not payload: headers, other transports, damage"),
-    ("payload", "int64", "decoded + quarantined + unrecognised + retransmitted + pending"),
+    ("payload", "int64", "decoded + quarantined + unrecognised + retransmitted + filtered + pending"),
     ("decoded", "int64", "bytes of rows in `messages`"),
     ("quarantined", "int64", "bytes of a recognised protocol that did not decode"),
     ("unrecognised", "int64", "bytes of no known protocol"),
     ("retransmitted", "int64", "bytes that were sent again"),
+    ("filtered", "int64", "bytes of messages that do not match --where"),
     ("pending", "int64", "bytes at the end of streams that the next run continues"),
     ("packets", "int64", "packets in it"),
     ("messages", "int64", "rows in `messages` whose last byte is in this file"),
@@ -96,6 +97,7 @@ LEDGER = (
     ("digest", "string", "BLAKE2b-128 of the first 64 KiB, used to recognise a file"),
     ("first_time", "timestamp", "time of the first packet"),
     ("last_time", "timestamp", "the latest time of a packet"),
+    ("selection", "string", "--where of the run that read it: only messages that match have rows"),
     ("notes", "notes", "what is wrong with the file"),
 )
 PENDING = (

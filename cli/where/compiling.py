@@ -55,6 +55,13 @@ def compiled(texts: Sequence[str], fields: Fields[Row]) -> Filter[Row] | None:
     return Filter(predicate, cost == TREE)
 
 
+def normal(texts: Sequence[str], fields: Fields[Row]) -> str:
+    """All expressions as one, "" without any; blanks and brackets that change nothing are left out."""
+    names = fields.names
+    parts = [parse(text, names) for text in texts]
+    return str(Conjunction(tuple(parts)) if len(parts) > 1 else parts[0]) if parts else ""
+
+
 class Compiler(Generic[Row]):
     """Makes the predicates of expressions over certain fields."""
 

@@ -62,18 +62,21 @@ CALL_FIELDS: Final = (
 
 
 class LoneRecord:
-    """A record that is not from a capture, with what else `Message` has."""
+    """A record that is not from a capture, with what else `Message` has.
 
-    __slots__ = ("record",)
+    `packets` has at most the number of its file, as numbers of packets have it.
+    """
+
+    __slots__ = ("packets", "record")
 
     flow = None
     direction = 0
     time_us = 0
-    packets: tuple[int, ...] = ()
     latency_us = None
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, packets: tuple[int, ...] = ()) -> None:
         self.record = record
+        self.packets = packets
 
 
 class _Facts:
@@ -151,7 +154,7 @@ def message_fields(file_of: Callable[[Row], str], point: str = NONE, numbered: b
         "latency": Field(DURATIONS, lambda row: row.latency_us),
         "length": Field(SIZES, lambda row: row.record.length),
         "time": Field(TIMES, lambda row: row.time_us or None),
-        "packets": Field(NUMBERS, lambda row: len(row.packets) or None),
+        "packets": Field(NUMBERS, _packets),
         "port": Field(NUMBERS, lambda row: () if row.flow is None else row.flow.ports, several=True),
         "client": Field(ADDRESSES, _client),
         "server": Field(ADDRESSES, _server),
@@ -174,6 +177,10 @@ def _protocols() -> list[str]:
 def _kinds() -> set[str]:
     """The kinds of messages of all protocols, and those of what did not decode."""
     return {"error", "opaque", *(kind for codec in registry.codecs() for kind in codec.kinds)}
+
+
+def _packets(row: Row) -> int | None:
+    return None if row.flow is None else len(row.packets)
 
 
 def _protocol(row: Row) -> str:

@@ -97,7 +97,7 @@ def sums_agree(target: Path) -> None:
     ledger = table(target, "_ledger")
     for row in ledger:
         assert row["read"] == row["overhead"] + row["payload"], row
-        parts = ("decoded", "quarantined", "unrecognised", "retransmitted", "pending")
+        parts = ("decoded", "quarantined", "unrecognised", "retransmitted", "filtered", "pending")
         assert row["payload"] == sum(row[part] for part in parts), row
     messages = table(target, "messages")
     assert sum(row["messages"] for row in ledger) == len(messages)
