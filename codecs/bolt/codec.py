@@ -21,7 +21,7 @@ class Bolt(Codec):
 
     carries = payload.PROTOCOLS
     summary_has_kind = True
-    kinds = ("request", "oneway", "response", "heartbeat")
+    kinds: tuple[str, ...] = ("request", "oneway", "response", "heartbeat")
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""

@@ -21,7 +21,7 @@ class Dubbo(Codec):
 
     carries = payload.PROTOCOLS
     summary_has_kind = True
-    kinds = ("request", "oneway", "response", "heartbeat", "event")
+    kinds: tuple[str, ...] = ("request", "oneway", "response", "heartbeat", "event")
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""

@@ -15,7 +15,7 @@ from wirelens.codecs.tape import Tape
 class Esnp(Codec):
     """ESNP in one of its two vocabularies."""
 
-    kinds = ("request", "response", "info", "event", "message")
+    kinds: tuple[str, ...] = ("request", "response", "info", "event", "message")
 
     def __init__(self, name: str, lines: bool) -> None:
         super().__init__(name)

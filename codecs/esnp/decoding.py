@@ -116,6 +116,15 @@ def unzigzag(value: i64) -> i64:
     return (value >> 1 & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1)
 
 
+def read_length(cursor: Cursor, what: str) -> i64:
+    """Read a varint that is the length of `what`. Raises DecodeError."""
+    byte = cursor.peek()
+    if 0 <= byte < 0x80:  # most, without making the text of an error: 10 % of a message's time
+        cursor.pos += 1
+        return byte
+    return cursor.varint(f"the length of {what}")
+
+
 class BodyReader:
     """Reads the bodies of one message's entries onto its tape, under one rule for counts."""
 
@@ -249,7 +258,7 @@ class BodyReader:
         """A LenString as a plain member."""
         cursor = self.cursor
         start = cursor.pos
-        raw = cursor.varint(f"the length of {what}")
+        raw = read_length(cursor, what)
         if cursor.pos - start != varint_size(raw):
             head |= v.VARINT << t.FORM_SHIFT
         content = self.run(unzigzag(raw), what)
@@ -343,7 +352,7 @@ class BodyReader:
             if tag == 24 or tag == 17:
                 what = "a string" if tag == 24 else "bytes"
                 length_at = cursor.pos
-                raw = cursor.varint(f"the length of {what}")
+                raw = read_length(cursor, what)
                 head = place | (t.STRING if tag == 24 else t.BYTES)
                 if cursor.pos - length_at != varint_size(raw):
                     head |= v.VARINT << t.FORM_SHIFT
@@ -402,7 +411,7 @@ class BodyReader:
     def key(self, start: i64) -> None:
         """A Map's key: a LenString."""
         cursor = self.cursor
-        raw = cursor.varint("the length of a key")
+        raw = read_length(cursor, "a key")
         head: i64 = t.STRING
         if cursor.pos - start != varint_size(raw):
             head |= v.KEY_VARINT << t.FORM_SHIFT

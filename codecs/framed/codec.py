@@ -22,7 +22,7 @@ class Framed(Codec):
     carries = payload.PROTOCOLS
     contained = True
     summary_has_kind = True
-    kinds = reading.KINDS
+    kinds: tuple[str, ...] = reading.KINDS
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""

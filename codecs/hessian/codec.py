@@ -19,7 +19,7 @@ class Hessian(Codec):
     """Hessian in one of its dialects."""
 
     proves_ahead = 1 << 20
-    kinds = reading.KINDS
+    kinds: tuple[str, ...] = reading.KINDS
     contained = True
 
     def __init__(self, dialect: int) -> None:

@@ -278,21 +278,13 @@ class Heads(Parts):
         if not usual or (self.dialect == d.FINAL and index <= 15):
             flags = forms.OPCODE
         if flags or definitions or tables.classes[place + CLASS_FLAGS] & (SAME | COSTLY):
-            self.use_class(index, start)
-            head |= self.object_form(index, flags, definitions) << FORM_SHIFT
+            head |= self.object_form(index, start, flags, definitions) << FORM_SHIFT
         references = tables.references
         node = self.tape.open(
             head | t.OBJECT, start, t.object_number(tables.classes[place + CLASS_NODE], len(references))
         )
         tables.references = append(references, node)
         return tables.classes[place + CLASS_FIELDS]
-
-    def use_class(self, index: i64, start: i64) -> None:
-        """Count the names of a COSTLY class once more, for its object at `start`."""
-        classes = self.tables.classes
-        place = index * CLASS_WORDS
-        if classes[place + CLASS_FLAGS] & COSTLY:
-            self._repeat(classes[place + CLASS_NAMES], start)
 
     def _repeat(self, size: i64, start: i64) -> None:
         """Count names of `size` bytes, which the value at `start` repeats. Raises `limit`."""
@@ -315,11 +307,16 @@ class Heads(Parts):
         tables.references = append(references, self.tape.open(head | t.OBJECT, self.cursor.pos, number))
         return tables.classes[class_at + CLASS_FIELDS]
 
-    def object_form(self, index: i64, flags: i64, definitions: i64) -> i64:
-        """The form of an object that has flags, a class equal to another, or definitions before it."""
+    def object_form(self, index: i64, start: i64, flags: i64, definitions: i64) -> i64:
+        """The form of an object that has flags, a special class, or definitions before it.
+
+        Counts the names of a COSTLY class once more, for the object at `start`. Raises `limit`.
+        """
         classes = self.tables.classes
         place = index * CLASS_WORDS
         class_flags = classes[place + CLASS_FLAGS]
+        if class_flags & COSTLY:
+            self._repeat(classes[place + CLASS_NAMES], start)
         if class_flags & SAME:
             flags |= forms.NUMBERED
         usual = definitions == 1 and place + CLASS_WORDS == len(classes) and class_flags & (SAME | ODD) == 0

@@ -250,8 +250,7 @@ class Values(Heads):
                     if class_at >= len(classes):
                         raise self.fail(start, "bad-value", start, self.no_class(index))
                     if definitions or classes[class_at + CLASS_FLAGS] & (SAME | COSTLY):
-                        self.use_class(index, start)
-                        head |= self.object_form(index, 0, definitions) << FORM_SHIFT
+                        head |= self.object_form(index, start, 0, definitions) << FORM_SHIFT
                         definitions = 0
                     references = tables.references
                     number = classes[class_at + CLASS_NODE] | len(references) << 32  # as t.object_number

@@ -22,7 +22,7 @@ class Http(Codec):
     carries = payload.PROTOCOLS
     tunnelled = True
     summary_has_kind = True
-    kinds = ("request", "response")
+    kinds: tuple[str, ...] = ("request", "response")
     may_leave = True
 
     def __init__(self, name: str, tunnel: bool = False) -> None:

@@ -15,7 +15,7 @@ from wirelens.codecs.tape import Tape
 class SpecifiedMagline(Codec):
     """Frames with the specified 16-byte head."""
 
-    kinds = reading.SPECIFIED_KINDS
+    kinds: tuple[str, ...] = reading.SPECIFIED_KINDS
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""
@@ -61,7 +61,7 @@ class SpecifiedMagline(Codec):
 class DeployedMagline(Codec):
     """Frames with the deployed 12-byte head."""
 
-    kinds = reading.DEPLOYED_KINDS
+    kinds: tuple[str, ...] = reading.DEPLOYED_KINDS
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""

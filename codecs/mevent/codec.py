@@ -15,7 +15,7 @@ from wirelens.codecs.tape import Tape
 class Mevent(Codec):
     """mevent in both numberings, with and without the prefix of TCP."""
 
-    kinds = ("request", "reply")
+    kinds: tuple[str, ...] = ("request", "reply")
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""
