@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 WIDE: Final = 132  # cells from which on a row has sixteen bytes instead of eight
 DEEPEST_INDENT: Final = 16  # levels
+VALUES: Final = (lay.STRING, lay.NUMBER, lay.WORD, lay.REFERENCE, lay.BYTES, lay.ERROR)  # styles
 ROWS: Final = 6  # rows of one field, if the width is limited
 
 
@@ -37,6 +38,13 @@ def hexview(record: Record, layout: Layout) -> Iterator[Line]:
         yield from lay.wrapped("", lay.NOTE, text, layout)
     for line in _Hex(record, layout).lines():
         yield layout.fit(line)
+
+
+def _tone(label: Line) -> str:
+    """The style of a field's bytes: that of its value; bytes of the layout are in the background."""
+    if not label or label[0][0] == lay.DIM:
+        return lay.DIM
+    return next((style for style, _ in label if style in VALUES), lay.DIM)
 
 
 class _Level:
@@ -87,7 +95,7 @@ class _Hex:
         if error is None:
             if start < end:
                 yield from self.rows(
-                    buffer, start, end, 0, [(lay.ERROR, f"gap, {count(end - start, 'byte')}")]
+                    buffer, start, end, 0, [(lay.DIM, f"gap, {count(end - start, 'byte')}")]
                 )
             return
         yield from self.undecoded(buffer, start, end, 0, Fault(error.code, error.offset, error.text))
@@ -224,7 +232,7 @@ class _Hex:
         """Bytes of a container that belong to none of its parts."""
         kind = level.node.kind
         if kind in (t.STRUCT, t.ARRAY):
-            label = [(lay.ERROR, f"gap, {count(until - self.position, 'byte')}")]
+            label = [(lay.DIM, f"gap, {count(until - self.position, 'byte')}")]
         else:
             label = [(lay.DIM, where + level.node.kind_name)]
         yield from self.rows(level.buffer, self.position, until, depth, label)
@@ -251,10 +259,11 @@ class _Hex:
         shown = size
         if self.layout.width is not None and size > ROWS * self.row and not whole:
             shown = (ROWS - 1) * self.row
+        style = _tone(label)
         for place in range(0, max(shown, 1), self.row):
             piece = buffer.data[start + place : min(start + place + self.row, start + shown)]
             if size:
-                line: Line = [(lay.DIM, self.offset(buffer, start + place)), *hex_row(piece, self.row)]
+                line: Line = [(lay.DIM, self.offset(buffer, start + place)), *hex_row(piece, self.row, style)]
                 blank = self.row - len(piece)
             else:
                 line = [(lay.DIM, self.offset(buffer, start if at is None else at))]

@@ -227,7 +227,7 @@ def title(node: Node, names: list[str] | None = None) -> Line:
         line.extend(class_words(clean(name)) if name else [(TYPE, node.kind_name)])
         line.append((TYPE, f" ({_size(node, number // 2 if kind == t.MAP else number)})"))
     if node.referred:
-        line.append((REFERENCE, " " + reference_name(node)))
+        line.extend([(PLAIN, " "), (REFERENCE, reference_name(node))])
     return line
 
 

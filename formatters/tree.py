@@ -152,12 +152,13 @@ def offset_digits(buffer: Buffer, end: int) -> int:
     return max(len(f"{int(buffer.absolute(end)):x}"), 4)
 
 
-def hex_row(data: bytes, width: int) -> Line:
+def hex_row(data: bytes, width: int, style: str = lay.BYTES) -> Line:
     """Hex in groups of eight, and the printable ASCII, of at most `width` bytes."""
     groups = [data[at : at + 8].hex(" ") for at in range(0, len(data), 8)]
     text = "".join([chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data])
     cells = width * 3 + (width - 1) // 8
-    return [(lay.BYTES, f"{'  '.join(groups):<{cells}}"), (lay.STRING, f" |{text}|")]
+    digits = f"{'  '.join(groups):<{cells}}"
+    return [(style, digits), (lay.DIM, " |"), (style, text), (lay.DIM, "|")]
 
 
 class Opened:
