@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.comparing.alignment import common_start
 from wirelens.codecs.comparing.comparison import ADDED, CHANGED, MOVED, REMOVED, WIRE
 from wirelens.codecs.comparing.paths import path_text, step_text
 from wirelens.codecs.words import clean, count, quote
@@ -62,13 +63,10 @@ def changes(found: list[Change], layout: Layout) -> Iterator[Line]:
 def _change(change: Change, head: Line, layout: Layout) -> Iterator[Line]:
     """One change on a line, or on three if both values take too much room."""
     line = [*head, (lay.NAME, clean(both_paths(change)))]
-    if change.kind == MOVED:
-        yield line
-        return
     line.append((lay.PLAIN, ": "))
     room = min(layout.room(layout.cells(line)), MOST_CELLS)
     old, new = change.old, change.new
-    if old is None or new is None:
+    if old is None or new is None or change.kind == MOVED:
         place = old or new
         assert place is not None
         yield line + value(place, room, layout)
@@ -118,9 +116,9 @@ def contrast(old: Place, new: Place, room: int, layout: Layout) -> tuple[Line, L
     if before is None or after is None:
         typed = old.node is not None and new.node is not None and old.node.kind != new.node.kind
         return value(old, room, layout, typed), value(new, room, layout, typed)
-    start = _common_start(before, after)
+    start = common_start(before, after)
     most = min(len(before), len(after)) - start
-    end = min(_common_start(before[: -most - 1 : -1], after[: -most - 1 : -1]), most) if most else 0
+    end = min(common_start(before[: -most - 1 : -1], after[: -most - 1 : -1]), most) if most else 0
     return (
         _marked(before, start, end, room, layout, lay.ERROR),
         _marked(after, start, end, room, layout, lay.STRING),
@@ -161,18 +159,6 @@ def _text(place: Place) -> str | None:
     if node.kind in (t.TEXT, t.STRING, t.STRING16, t.XML):
         return node.text
     return node.content.hex() if node.kind in (t.BYTES, t.HEX) else None
-
-
-def _common_start(first: str, second: str) -> int:
-    """How many characters two texts have in common at the start."""
-    low, high = 0, min(len(first), len(second))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if first[low:middle] == second[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def value(place: Place, room: int, layout: Layout, typed: bool = False) -> Line:
@@ -253,8 +239,8 @@ def message(record: Record, name: str, number: str, sign: str, layout: Layout) -
     if number:
         line.append((lay.DIM, f"  {number}"))
     line.append((lay.PROTOCOL, f"  {record.protocol}  "))
-    tail = f"  {count(record.length, 'byte')} at {record.offset}"
-    text = clean(record.summary)
+    tail = f"  {count(record.length, 'byte')}" + (f" at {record.offset}" if record.offset else "")
+    text = clean(record.summary).removeprefix(record.protocol + " ")
     room = layout.room(layout.cells(line) + len(tail))
     start = layout.cut(text, room - 1)
     line.append((lay.SUMMARY, text if len(start) == len(text) else start + "…"))

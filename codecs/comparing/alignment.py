@@ -123,6 +123,18 @@ class Alignment:
             x, y = before_x, before_y
 
 
+def common_start(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """How many items two sequences (of the same type: texts, bytes, lists) have in common at the start."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def _ascending(pairs: list[Match]) -> list[Match]:
     """The longest chain of pairs that ascend in both; `pairs` ascend in the first."""
     ends: list[int] = []  # the least end of a chain of each length

@@ -5,7 +5,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.comparing.alignment import Alignment
+from wirelens.codecs.comparing.alignment import Alignment, common_start
 from wirelens.codecs.comparing.comparison import (
     ADDED,
     CHANGED,
@@ -55,8 +55,8 @@ class MessageSequences:
         """All messages, in the order of the old ones, new ones where they were added."""
         old_raw = [bytes_key(record, self.ignored.ids) for record in self.old]
         new_raw = [bytes_key(record, self.ignored.ids) for record in self.new]
-        start = _common(old_raw, new_raw)
-        end = _common(old_raw[start:][::-1], new_raw[start:][::-1])
+        start = common_start(old_raw, new_raw)
+        end = common_start(old_raw[start:][::-1], new_raw[start:][::-1])
         for number in range(start):
             yield MessagePair(SAME, number, number, NOTHING)
         yield from self._middle(start, len(old_raw) - end, len(new_raw) - end)
@@ -119,15 +119,14 @@ def compare_records(old: Record, new: Record, ignored: Ignored, wire: bool = Fal
     if before != after:
         changes.append(_of_records("error", old, new, before, after))
     root, other = old.partial, new.partial
-    same = left_out = 0
+    found = NOTHING
     if root is not None and other is not None:
         found = compare(Graph(root, old.codec, ignored), Graph(other, new.codec, ignored), wire)
         changes.extend(found.changes)
-        same, left_out = found.same, found.left_out
-    if old.error is not None and new.error is not None and old.raw != new.raw and not changes:
-        place = _common(old.raw, new.raw)
+    if old.error is not None and new.error is not None and old.raw != new.raw and not found.changes:
+        place = common_start(old.raw, new.raw)
         changes.append(_of_records("bytes", old, new, old.raw.hex(), new.raw.hex(), place))
-    return Differences(changes, same, left_out)
+    return Differences(changes, found.same, found.left_out)
 
 
 def _of_records(part: str, old: Record, new: Record, before: Json, after: Json, place: int = 0) -> Change:
@@ -177,16 +176,6 @@ def bytes_key(record: Record, without_ids: bool = False) -> bytes:
 def _kind(record: Record) -> str:
     """What messages have in common that may be a changed pair, but hardly others."""
     return f"{record.protocol} {record.kind}"
-
-
-def _common(first: Sequence[bytes] | bytes, second: Sequence[bytes] | bytes) -> int:
-    """How many items two sequences have in common at the start."""
-    at = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        at += 1
-    return at
 
 
 def shared(first: frozenset[bytes], second: frozenset[bytes]) -> float:

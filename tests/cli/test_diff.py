@@ -95,8 +95,8 @@ def test_text(run: Run, folder: Path) -> None:
     assert done.exit_code == 1
     assert done.stderr == ""
     lines = done.stdout.replace(str(folder), "").splitlines()
-    assert lines[0].startswith("- /old.bin  dubbo  dubbo req #7 shop.OrderService.place")
-    assert lines[1].startswith("+ /new.bin  dubbo  dubbo req #9 shop.OrderService.place")
+    assert lines[0].startswith("- /old.bin  dubbo  req #7 shop.OrderService.place")
+    assert lines[1].startswith("+ /new.bin  dubbo  req #9 shop.OrderService.place")
     (old,), (new,) = (decode((folder / name).read_bytes()) for name in ("old.bin", "new.bin"))
     assert old.root is not None
     assert new.root is not None
