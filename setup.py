@@ -35,6 +35,7 @@ INTERPRETED = (
     "codecs/face",  # carries the documentation, which compiling drops
     "codecs/hessian/java_time.py",  # for what is shown as Java prints it
     "codecs/hessian/throwable.py",  # for stack traces
+    "codecs/sizes.py",  # for one option of one command
     "codecs/captures/pasting",  # one text at a time, most of it regular expressions
     "codecs/comparing",  # dictionaries, sets and digests, which compiling makes little faster
     "codecs/file_kinds.py",  # once for each input that is of no known protocol

@@ -25,6 +25,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "flows": ("wirelens.cli.flows", "List the conversations of a capture."),
     "calls": ("wirelens.cli.calls", "List the calls of a capture: outcome and latency of each."),
     "diff": ("wirelens.cli.diff", "Compare messages, files or captures by what they mean."),
+    "stats": ("wirelens.cli.stats", "Show statistics of calls: outcomes, latencies, bytes."),
     "bulk": ("wirelens.cli.bulk.command", "Convert folders of captures to tables, with Spark."),
     "protocols": ("wirelens.cli.protocols", "List the protocols, or the codes of notes and errors."),
     "doctor": ("wirelens.cli.doctor", "Report what is installed, and what bulk needs."),

@@ -89,6 +89,7 @@ class Statistics:
         self._most_groups: Final[i64] = most_groups
         self._most_values: Final[i64] = most_values
         self._unchecked: i64 = 0
+        self._usual: Final = by == ("service", "method")
 
     def add(self, call: Call) -> None:
         """Count a call in its group."""
@@ -117,10 +118,9 @@ class Statistics:
 
     def _key(self, call: Call) -> Key:
         """The names of a call's group."""
-        by = self.by
-        if len(by) == 2 and by[0] == "service" and by[1] == "method":  # the usual one
+        if self._usual:
             return (call.service, call.method)
-        return tuple([_name(call, dimension) for dimension in by])
+        return group_names(call, self.by)
 
     def _begin(self, key: Key) -> Group:
         if len(self.groups) < self._most_groups:
@@ -152,6 +152,11 @@ class Statistics:
             largest.sketch()
             entries += largest.entries
             exact.remove(largest)
+
+
+def group_names(call: Call, by: tuple[str, ...]) -> Key:
+    """The names of a call's group; "" for what it has not."""
+    return tuple([_name(call, dimension) for dimension in by])
 
 
 def _name(call: Call, dimension: str) -> str:
