@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from wirelens.formatters.summary import Summaries
 
 OTHERS_NAMED: Final = 3  # files of a kind
-FORMATS: Final = ("tree", "hex", "summary", "json", "jsonl", "dot", "mermaid")
+FORMATS: Final = ("tree", "hex", "summary", "json", "jsonl", "dot", "mermaid", "html", "svg")
 
 EPILOG: Final = """\b
 Examples:
@@ -326,8 +326,27 @@ class Drawing:
 
             for text in getattr(graph, self.style)(records):
                 output.text(text)
+        elif self.style in ("html", "svg"):
+            from wirelens.formatters import pages
+
+            output.text(getattr(pages, self.style)(self._lines(records, output), output.theme))
         else:
             self._views(records, output)
+
+    def _lines(self, records: Iterator[Record], output: Output) -> Iterator[Line]:
+        """The lines of trees, each below its place."""
+        from wirelens.formatters.summary import heading
+        from wirelens.formatters.tree import tree
+
+        first = True
+        for record in records:
+            if not first:
+                yield []
+            first = False
+            line = heading(record, output.layout)
+            if line:
+                yield line
+            yield from tree(record, output.layout)
 
     def _views(self, records: Iterator[Record], output: Output) -> None:
         """Trees or hex views, each below its place."""

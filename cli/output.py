@@ -61,6 +61,7 @@ class Output:
             self._keep_inputs(inputs)
         coloured = is_coloured(options.color, self.terminal)
         self.ascii = is_ascii(options.ascii)
+        self.theme = options.theme  # as it was chosen
         self.painter: Painter | None = None
         measure: Callable[[str], int] = len
         if coloured or self.terminal or width is not None:

@@ -94,9 +94,7 @@ class _Hex:
         error = self.record.error
         if error is None:
             if start < end:
-                yield from self.rows(
-                    buffer, start, end, 0, [(lay.DIM, f"gap, {count(end - start, 'byte')}")]
-                )
+                yield from self.rows(buffer, start, end, 0, [(lay.DIM, f"gap, {count(end - start, 'byte')}")])
             return
         yield from self.undecoded(buffer, start, end, 0, Fault(error.code, error.offset, error.text))
 
