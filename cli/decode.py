@@ -13,7 +13,7 @@ from wirelens.cli.stderr import warn
 from wirelens.codecs.words import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Final
 
     from wirelens.cli.input import Input
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from wirelens.codecs import Detection, Record
     from wirelens.formatters.find import Search
     from wirelens.formatters.layout import Line
+    from wirelens.formatters.members import Members
     from wirelens.formatters.summary import Summaries
 
 OTHERS_NAMED: Final = 3  # files of a kind
@@ -40,6 +41,7 @@ Examples:
   pbpaste | wirelens decode
   wirelens decode captures/                      rotated files as one capture
   wirelens decode --where 'method=find and latency>100ms' app.pcap
+  wirelens decode --format jsonl --with method,latency app.pcap | jq 'select(.latency > .1) | .method'
   tcpdump -U -w - port 1080 | wirelens decode -  messages as they arrive"""
 
 
@@ -66,6 +68,13 @@ Examples:
     is_flag=True,
     help="Leave offset, length and source out of JSON, for comparing with other tools.",
 )
+@click.option(
+    "--with",
+    "added",
+    metavar="NAME,…",
+    help="Add members to JSON, before message: kind, summary, service, method, outcome, status, exception, "
+    "latency, timeout, id, trace. A reply has the method of its request.",
+)
 @options.output
 @click.pass_context
 def command(
@@ -81,6 +90,7 @@ def command(
     depth: int | None,
     find: str | None,
     no_offset: bool,
+    added: str | None,
     output_options: OutputOptions,
 ) -> None:
     """Show the messages in INPUT: files, folders of files, - for standard input, or text given with --hex.
@@ -95,7 +105,10 @@ def command(
         raise click.UsageError("--no-offset needs --format json or jsonl")
     if find is not None and style != "tree":
         raise click.UsageError("--find shows trees; it needs --format tree")
+    if added is not None and style not in ("json", "jsonl"):
+        raise click.UsageError("--with needs --format json or jsonl")
     search = None if find is None else searched(find)
+    members = None if added is None else members_named(added)
     selection = None
     if where or flow is not None or port is not None:
         from wirelens.cli.select import Selection
@@ -108,8 +121,11 @@ def command(
             from wirelens.formatters.summary import Summaries
 
             run.summaries = Summaries()
+            run.learn = run.summaries.learn
+        elif members is not None:
+            run.learn = members.learn
         run.for_people = style in ("tree", "hex", "summary")
-        drawing = Drawing(style, plain, not no_offset, run.summaries, search)
+        drawing = Drawing(style, plain, not no_offset, run.summaries, search, members)
         drawing.draw(run.batches(), output)
     run.report_others()
     if selection is not None:
@@ -144,7 +160,8 @@ class Run:
         self.others: dict[
             str, list[str]
         ] = {}  # files in folders of no known protocol, by what they look like
-        self.summaries: Summaries | None = None  # which have to see the messages that are not selected, too
+        self.summaries: Summaries | None = None
+        self.learn: Callable[[list[Record]], None] | None = None  # gets messages that are not selected, too
         inputs.before_report = output.flush
 
     def batches(self) -> Iterator[list[Record]]:
@@ -248,8 +265,7 @@ class Run:
         from wirelens.cli.packets import Capture
 
         capture = Capture(item, self.protocol, self.selection, self.verbose, self.flows)
-        if self.summaries is not None:
-            capture.before_selection = self.summaries.learn
+        capture.before_selection = self.learn
         for records in capture.records():
             self.report_verdicts(capture)
             self.undecoded = self.undecoded or capture.undecoded
@@ -286,20 +302,39 @@ def searched(text: str) -> Search:
         raise click.BadParameter(str(error), param_hint="--find") from None
 
 
+def members_named(text: str) -> Members:
+    """The members that --with names. Raises click's error about a wrong name."""
+    from wirelens.formatters.members import NAMES, Members
+
+    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        if name not in NAMES:
+            raise click.BadParameter(f"no member {name!r}; there are {', '.join(NAMES)}", param_hint="--with")
+    return Members(names)
+
+
 class Drawing:
     """Writes records in a format; `hits` counts the nodes that --find found.
 
-    `places`: whether JSON has offsets. `summaries` is for summaries, `search` for trees.
+    `places`: whether JSON has offsets, `members`: what --with adds to it. `summaries` is for summaries,
+    `search` for trees.
     """
 
     def __init__(
-        self, style: str, plain: bool, places: bool, summaries: Summaries | None, search: Search | None
+        self,
+        style: str,
+        plain: bool,
+        places: bool,
+        summaries: Summaries | None,
+        search: Search | None,
+        members: Members | None,
     ) -> None:
         self.style = style
         self.plain = plain
         self.places = places
         self.summaries = summaries
         self.search = search
+        self.members = members
         self.hits = 0
 
     def draw(self, batches: Iterator[list[Record]], output: Output) -> None:
@@ -310,12 +345,12 @@ class Drawing:
         elif self.style == "jsonl":
             from wirelens.formatters import json
 
-            for lines in json.jsonl(batches, self.plain, self.places):
+            for lines in json.jsonl(batches, self.plain, self.places, self.members):
                 output.json(lines)
         elif self.style == "json":
             from wirelens.formatters import json
 
-            for text in json.json(records, self.plain, self.places):
+            for text in json.json(records, self.plain, self.places, self.members):
                 output.json(text)
         elif self.summaries is not None:
             for batch in batches:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from wirelens.codecs import Record
+    from wirelens.formatters.members import Members
 
 LINES: Final = 32  # records per chunk of text
 DEEPEST: Final = 64  # levels; deeper ones are indented like this one
@@ -19,18 +20,31 @@ STEP: Final = "  "
 _TOKEN: Final = re.compile(r'[\[{]|[\]}]|, |"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
-def jsonl(batches: Iterable[list[Record]], plain: bool = False, places: bool = True) -> Iterator[bytes]:
-    """One record per line, in UTF-8, in chunks of at most LINES lines; without `places` no offsets."""
+def jsonl(
+    batches: Iterable[list[Record]], plain: bool = False, places: bool = True, members: Members | None = None
+) -> Iterator[bytes]:
+    """One record per line, in UTF-8, in chunks of at most LINES lines.
+
+    Without `places` records have no offsets; `members` adds some to them.
+    """
     from wirelens.codecs.record import json_lines
 
     for records in batches:
         for at in range(0, len(records), LINES):
-            yield json_lines(records[at : at + LINES], plain, places)
+            some = records[at : at + LINES]
+            if members is None:
+                yield json_lines(some, plain, places)
+            else:
+                yield b"".join([members.line(record, plain, places) + b"\n" for record in some])
 
 
-def json(records: Iterable[Record], plain: bool = False, places: bool = True) -> Iterator[str]:
-    """An array of records, indented; without `places` no offsets."""
-    return array(record.json_text(plain, places) for record in records)
+def json(
+    records: Iterable[Record], plain: bool = False, places: bool = True, members: Members | None = None
+) -> Iterator[str]:
+    """An array of records, indented; `places` and `members` as of `jsonl`."""
+    if members is None:
+        return array(record.json_text(plain, places) for record in records)
+    return array(members.line(record, plain, places).decode() for record in records)
 
 
 def array(items: Iterable[str]) -> Iterator[str]:
