@@ -62,8 +62,8 @@ def read(inputs: Inputs) -> Iterator[bytes]:
             continue
         try:
             yield from item.chunks
-        except InputError as error:
-            inputs.fail(str(error))
+        except (InputError, MemoryError) as error:
+            inputs.fail_on(item, error)
 
 
 def write(chunks: Iterable[bytes], output: Output, kind: str | None) -> None:

@@ -82,8 +82,8 @@ class CallReading:
                 item.before_each_read(self.before_read)
             try:
                 yield from self._capture(item)
-            except InputError as error:
-                self.inputs.fail(str(error))
+            except (InputError, MemoryError) as error:
+                self.inputs.fail_on(item, error)
 
     def _capture(self, item: Input | Merged) -> Iterator[list[Call]]:
         from wirelens.cli.packets import Capture

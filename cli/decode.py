@@ -126,13 +126,29 @@ def command(
             run.learn = members.learn
         run.for_people = style in ("tree", "hex", "summary")
         drawing = Drawing(style, plain, not no_offset, run.summaries, search, members)
-        drawing.draw(run.batches(), output)
+        draw_all(drawing, run, output)
     run.report_others()
     if selection is not None:
         selection.report()
         run.check_flow()
     failed = run.undecoded or inputs.damaged or (search is not None and not drawing.hits)
     ctx.exit(2 if inputs.failed else 1 if failed else 0)
+
+
+def draw_all(drawing: Drawing, run: Run, output: Output) -> None:
+    """Draw the records of all inputs; one that takes too much memory is reported, and the next ones follow."""
+    from wirelens.cli.input import TOO_MUCH
+
+    batches = run.batches()
+    drawn = False
+    while not drawn:
+        try:
+            drawing.draw(batches, output)
+            drawn = True
+        except MemoryError:
+            if drawing.style not in ("tree", "hex", "summary", "jsonl"):  # one document: it cannot go on
+                raise
+            run.inputs.fail(f"{run.name}: {TOO_MUCH}")
 
 
 class Run:
@@ -149,6 +165,7 @@ class Run:
     ) -> None:
         self.items = items
         self.inputs = inputs
+        self.name = ""  # of the input being read
         self.captures = False  # whether one was read
         self.flows = 0  # in the captures so far
         self.output = output
@@ -169,14 +186,15 @@ class Run:
         from wirelens.cli.input import InputError
 
         for item in self.items:
+            self.name = item.name
             item.progress = not self.output.terminal
             if item.live:
                 self.output.live()
                 item.before_each_read(self.output.flush)
             try:
                 yield from self.capture(item) if item.capture else self.plain(item)
-            except InputError as error:
-                self.inputs.fail(str(error))
+            except (InputError, MemoryError) as error:
+                self.inputs.fail_on(item, error)
 
     def plain(self, item: Input) -> Iterator[list[Record]]:
         """The records of an input that is one stream of bytes."""

@@ -86,8 +86,8 @@ class Run:
                     named = named or examined.detection.protocol != "unknown"
                     yield item, examined
                 self.unknown = self.unknown or not named
-            except InputError as error:
-                self.inputs.fail(str(error))
+            except (InputError, MemoryError) as error:
+                self.inputs.fail_on(item, error)
 
     def report(self, output: Output, everything: bool) -> None:
         """As text, each under its name if there are several."""

@@ -53,7 +53,7 @@ def command(
     Raw into a pipe or a file; a dump of offset, hex and text on a terminal.
     """
     from wirelens.cli.bytes import write
-    from wirelens.cli.input import RAW, InputError
+    from wirelens.cli.input import RAW, TOO_MUCH, InputError
     from wirelens.cli.input_options import InputOptions
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
@@ -75,6 +75,8 @@ def command(
                             raise InputError(f"{document.at(path)}{error.args[0]}") from None
                         directions.setdefault(direction(message), []).append(data)
                         oddities.report(data, message, protocol, document.at(path))
+            except MemoryError:
+                raise RefusedError(f"{item.name}: {TOO_MUCH}") from None
             except InputError as error:
                 raise RefusedError("; ".join([str(error), *[note.text for note in item.notes]])) from None
         oddities.end()

@@ -123,8 +123,8 @@ class Run:
             try:
                 capture = Capture(item, self.protocol, self.selection, True, self.flows)
                 rows = conversations(capture, pack)
-            except InputError as error:
-                self.inputs.fail(str(error))
+            except (InputError, MemoryError) as error:
+                self.inputs.fail_on(item, error)
                 continue
             self.captured = True
             self.flows = capture.flows

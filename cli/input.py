@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 CHUNK: Final = 1 << 18  # bytes read at a time
 TEXT_LIMIT: Final = 1 << 26  # bytes of text; longer ones are raw bytes
+TOO_MUCH: Final = "not enough memory"
 RAW: Final = "raw"
 CAPTURE: Final = "capture"
 PACKETS: Final = "packets"  # packets as text, which are a capture of their own
@@ -274,6 +275,7 @@ class Input:
             return
         from wirelens.codecs.captures.compression import EXTRA
         from wirelens.codecs.captures.compression import unpacker as unpacker_of
+        from wirelens.codecs.http.codings import UNPACKED_FACTOR, UNPACKED_FREE
 
         unpacker = self.unpacker = unpacker_of(compression)
         if unpacker is None and raw:
@@ -284,8 +286,15 @@ class Input:
 
             reason = f"compressed with {COMPRESSIONS[compression]}; to read it: {install_command(EXTRA)}"
             raise InputError(f"{self.name}: {reason}", reason)
+        allowed = UNPACKED_FREE
         for chunk in _chained([first], chunks):
-            yield from unpacker.steps(chunk)
+            allowed += UNPACKED_FACTOR * len(chunk)
+            for part in unpacker.steps(chunk):
+                if unpacker.unpacked > allowed and not self.capture:
+                    text = f"unpacks to more than {UNPACKED_FACTOR} times its size; the rest is not read"
+                    unpacker.note("limit", f"{text}. To read it, unpack it into a pipe")
+                    return
+                yield part
         rest = unpacker.close()
         if rest:
             yield rest

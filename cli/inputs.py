@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wirelens.cli.folders import FolderWalk
-from wirelens.cli.input import CAPTURE, PACKETS, RAW, STDIN, TEXT, Input, InputError
+from wirelens.cli.input import CAPTURE, PACKETS, RAW, STDIN, TEXT, TOO_MUCH, Input, InputError
 from wirelens.cli.stderr import warn
 
 if TYPE_CHECKING:
@@ -59,6 +59,10 @@ class Inputs:
         if not self.quiet:
             warn(f"Error: {text}")
 
+    def fail_on(self, item: Input | Merged, error: InputError | MemoryError) -> None:
+        """Report an input that cannot be read on, or is too much; the next one is read."""
+        self.fail(str(error) if isinstance(error, InputError) else f"{item.name}: {TOO_MUCH}")
+
     def __iter__(self) -> Iterator[Input]:
         for item in self._all():
             if self._open(item):
@@ -103,8 +107,8 @@ class Inputs:
         item.takes_json = self.takes_json
         try:
             item.open(self.form)
-        except InputError as error:
-            self.fail(str(error))
+        except (InputError, MemoryError) as error:
+            self.fail_on(item, error)
             return False
         self._opened(item)
         return True

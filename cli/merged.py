@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wirelens.cli.input import STDIN, InputError
+from wirelens.cli.input import STDIN, TOO_MUCH, InputError
 from wirelens.cli.packets import progress_bar
 from wirelens.cli.points import NONE, contradiction, point_key
 from wirelens.codecs.captures import CHUNK
@@ -140,8 +140,8 @@ class Merged:
             for chunk in chunks:
                 if chunk:
                     return chunk
-        except InputError as error:
-            self._failed(str(error))
+        except (InputError, MemoryError) as error:
+            self._failed(str(error) if isinstance(error, InputError) else f"{item.name}: {TOO_MUCH}")
         else:
             self._ended(item)
         self._chunks.pop(number, None)

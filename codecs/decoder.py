@@ -246,6 +246,11 @@ class Decoder:
                 records.append(self._failed(codec, tape, error, start, following))
                 self._pos = following
                 continue
+            except MemoryError:
+                too_much = cursor.error("limit", start, "not enough memory for this message")
+                records.append(self._failed(codec, Tape(buffer), too_much, start, end))
+                self._pos = end
+                continue
             if cursor.pos <= start:
                 raise AssertionError(f"{codec.name} decoded a message of no bytes")
             records.append(Record(codec, int(self._base + start), int(cursor.pos - start), tape))

@@ -148,7 +148,7 @@ class Fault:
         self.text: Final = text
 
 
-LEAST_ROOM: Final = 16  # a new tape has room for at least this many nodes,
+LEAST_ROOM: Final = 4  # a new tape has room for at least this many nodes,
 MOST_ROOM: Final = 256  # and at most this many
 DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; then it grows by a quarter
 MOST_NODES: Final = 1 << 23  # nodes of one message, of 40 bytes each

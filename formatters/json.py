@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from array import array as integers
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from wirelens.formatters.members import Members
 
 LINES: Final = 32  # records per chunk of text
+PIECES: Final = 1000  # lines per chunk of indented text
 DEEPEST: Final = 64  # levels; deeper ones are indented like this one
 LINE: Final = 100  # characters; longer objects and arrays are broken into lines
 STEP: Final = "  "
@@ -48,10 +51,14 @@ def json(
 
 
 def array(items: Iterable[str]) -> Iterator[str]:
-    """An array of JSON texts of one line each, indented."""
+    """An array of JSON texts of one line each, indented, in chunks of at most PIECES lines."""
     opening = "[\n"
     for item in items:
-        yield opening + STEP + "".join(indented(item, 1))
+        pieces = indented(item, 1)
+        opening += STEP
+        while piece := "".join(islice(pieces, PIECES)):
+            yield opening + piece
+            opening = ""
         opening = ",\n"
     yield "[]\n" if opening == "[\n" else "\n]\n"
 
@@ -61,15 +68,20 @@ def indented(text: str, level: int = 0) -> Iterator[str]:
 
     The first line is not indented. The indentation stops growing at DEEPEST levels.
     """
-    closed: dict[int, int] = {}  # position of an opening bracket -> position after its closing one
+    ends = integers("q")  # of each object or array: the position after it
+    following = integers("q")  # and the number of the first one after it
     opened: list[int] = []
     for token in _TOKEN.finditer(text):
         mark = token[0][0]
         if mark in "[{":
-            opened.append(token.start())
+            opened.append(len(ends))
+            ends.append(0)
+            following.append(0)
         elif mark in "]}":
-            closed[opened.pop()] = token.end()
-    position = written = 0
+            number = opened.pop()
+            ends[number] = token.end()
+            following[number] = len(ends)
+    position = written = number = 0
     end = len(text)
     while position < end:
         match = _TOKEN.search(text, position)
@@ -79,10 +91,12 @@ def indented(text: str, level: int = 0) -> Iterator[str]:
         mark = match[0][0]
         room = LINE - len(STEP) * min(level, DEEPEST)
         if mark in "[{":
-            after = closed[start]
+            after = ends[number]
             if after - start <= max(room, 2):
                 position = after
+                number = following[number]
                 continue
+            number += 1
             level += 1
             yield text[written:position] + "\n" + STEP * min(level, DEEPEST)
         elif mark in "]}":

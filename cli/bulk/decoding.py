@@ -358,7 +358,7 @@ def finished(steps: Steps) -> InputAccount:
 
 def decode_input(source: Range, file: int, protocol: str, maker: RowMaker) -> Steps:
     """Decode a file that is not a capture, or a capture as text, into rows of `maker`."""
-    from wirelens.cli.input import Input, InputError
+    from wirelens.cli.input import TOO_MUCH, Input, InputError
 
     readers = Readers()
     item = Input(source.name, data=readers.chunks(source.root, source.path, 0, source.length))
@@ -366,6 +366,8 @@ def decode_input(source: Range, file: int, protocol: str, maker: RowMaker) -> St
     errors: list[str] = []
     try:
         item.open()
+    except MemoryError:
+        errors.append(TOO_MUCH)
     except InputError as error:
         account.read = account.payload = source.length
         account.refused = clean(error.reason)

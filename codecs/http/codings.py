@@ -6,8 +6,8 @@ from typing import Final
 from mypy_extensions import i64
 
 MAX_UNPACKED: Final = 1 << 26  # bytes that a body may expand to
-UNPACKED_FREE: Final = 1 << 20  # bytes that any body may expand to,
-UNPACKED_FACTOR: Final = 128  # and this many more for each byte of the body
+UNPACKED_FREE: Final = 1 << 20  # bytes that any body, or compressed file but a capture, may expand to,
+UNPACKED_FACTOR: Final = 128  # and this many more for each of its bytes
 
 
 class Unpacked:

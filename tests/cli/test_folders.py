@@ -1,14 +1,24 @@
 """Folders are evidence, not instructions."""
 
+from __future__ import annotations
+
+import gzip
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
 from wirelens.cli.bulk.files import find, is_inside
 from wirelens.cli.folders import FolderWalk
+from wirelens.cli.input import Input
 from wirelens.cli.main import group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commands import Run
 
 FLAG = bytes.fromhex("1e0000010800000000")
 
@@ -72,3 +82,51 @@ def test_names_are_cleaned_on_standard_error(tmp_path: Path) -> None:
     for char in "\x1b\x07\u202e":
         assert char not in result.output
     assert result.stderr.count("\n") == 1
+
+
+def test_a_compressed_payload_is_unpacked_up_to_a_ratio(run: Run, tmp_path: Path) -> None:
+    """A capture is read as a stream, however much it unpacks to."""
+    ones = bytes.fromhex("4802005257") + b"\x90" * 6_000_000 + b"Z"
+    (tmp_path / "a.bin.gz").write_bytes(gzip.compress(ones))
+    (tmp_path / "b.hex").write_text("4802005290")
+    stated = "a.bin.gz: unpacks to more than 128 times its size; the rest is not read"
+    decoded = run("decode", "--format", "summary", str(tmp_path))
+    assert (decoded.exit_code, stated in decoded.stderr, "b.hex" in decoded.stdout) == (1, True, True)
+    written = run("bytes", str(tmp_path))
+    assert (written.exit_code, stated in written.stderr) == (1, True)
+    assert written.stdout_bytes.startswith(ones[:1_000_000])
+    assert written.stdout_bytes.endswith(bytes.fromhex("4802005290"))
+    assert len(written.stdout_bytes) < 3_000_000
+    (tmp_path / "c.json.gz").write_bytes(gzip.compress(b'{"values": [' + b"1," * 2_000_000 + b"1]}"))
+    refused = run("encode", "--as", "hessian2", str(tmp_path / "c.json.gz"))
+    assert refused.exit_code == 2
+    assert "unpacks to more than 128 times its size" in refused.stderr
+    header = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+    packet = bytes(8) + (60_000).to_bytes(4, "little") * 2 + bytes(60_000)
+    (tmp_path / "d.pcap.gz").write_bytes(gzip.compress(header + packet * 200))
+    result = run("flows", str(tmp_path / "d.pcap.gz"))
+    assert "unpacks" not in result.stderr
+    assert "200 packets" in result.stderr
+
+
+def test_too_little_memory_does_not_stop_the_next_file(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.bin", "b.bin"):
+        (tmp_path / name).write_bytes(bytes.fromhex("4802005290"))
+    read = Input._read
+
+    def fails(self: Input) -> Iterator[bytes]:
+        if self.name.endswith("a.bin"):
+            raise MemoryError
+        yield from read(self)
+
+    monkeypatch.setattr(Input, "_read", fails)
+    for command in ("decode", "detect", "bytes"):
+        result = run(command, str(tmp_path))
+        assert f"Error: {tmp_path / 'a.bin'}: not enough memory" in result.stderr
+        assert result.exit_code == 2
+        assert result.stdout
+    result = run("encode", str(tmp_path / "a.bin"))
+    assert result.exit_code == 2
+    assert "a.bin: not enough memory" in result.stderr

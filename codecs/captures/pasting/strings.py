@@ -27,6 +27,7 @@ from wirelens.codecs.captures.pasting.plain import (
 )
 from wirelens.codecs.captures.pasting.source import Pasted, Source
 
+MOST_LITERALS: Final = 1 << 16  # string literals in one text; a text with more is a document
 _STRING: Final = re.compile(
     r"""(?P<prefix>\$|[A-Za-z]{1,2}(?=["'])|u8)?(?P<quote>"(?P<d>[^"\\]*+(?:\\.[^"\\]*+)*+)"|'(?P<s>[^'\\]*+(?:\\.[^'\\]*+)*+)'|`(?P<b>[^`]*+)`)""",
     re.S,
@@ -176,7 +177,7 @@ def _joined(source: Source, matches: list[re.Match[str]], codec: str) -> Pasted 
 
 
 def _literals(source: Source, forced: bool) -> tuple[list[re.Match[str]], list[tuple[int, int]]] | None:
-    """All string literals of a text, and the ranges before each of them; None without any, or for prose."""
+    """The literals of a text, and the ranges before each; None without any, with too many, or for prose."""
     text = source.text
     matches: list[re.Match[str]] = []
     between: list[tuple[int, int]] = []
@@ -200,6 +201,8 @@ def _literals(source: Source, forced: bool) -> tuple[list[re.Match[str]], list[t
                     raise source.error(
                         "pasted-cut", len(text.rstrip()) - 1, "the string has no closing quote"
                     )
+            return None
+        if len(matches) == MOST_LITERALS:
             return None
         between.append((position, match.start()))
         matches.append(match)
