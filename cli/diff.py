@@ -57,7 +57,9 @@ Exit status: 0: the same; 1: different; 2: an input could not be read or compare
 @click.option("--ignore-dates", is_flag=True, help="Do not compare dates and times, in any form.")
 @click.option("--ignore-ids", is_flag=True, help="Do not compare ids of messages, requests and traces.")
 @click.option(
-    "--wire", is_flag=True, help="Show other wire forms and other reference numbers of equal values too."
+    "--wire",
+    is_flag=True,
+    help="Show other wire forms and reference numbers of equal values, lengths and checksums too.",
 )
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", help="Output format.")
 @options.output
@@ -80,8 +82,8 @@ def command(
     """Compare the messages of two INPUTs by what they mean; the first is the old one.
 
     Each is a file, a folder of captures, - for standard input, or text given with --hex (which comes before
-    files): bytes as `decode` reads them, or JSON as it writes it. Offsets, numbers of references and other
-    wire forms of the same values are no difference. Lists and sequences of messages are aligned.
+    files): bytes as `decode` reads them, or JSON as it writes it. Offsets, lengths, numbers of references and
+    other wire forms of the same values are no difference. Lists and sequences of messages are aligned.
 
     Of two captures the calls are compared, paired by service, method and arguments: what was called and
     answered, not when, by whom and under which id.
@@ -94,7 +96,7 @@ def command(
         raise click.UsageError(f"two inputs are compared, {count(len(names), 'was', 'were')} given")
     if input_options.paths == ("-", "-"):
         raise click.UsageError("standard input can be only one of the two")
-    ignored = ignored_values(ignored_paths, ignore_dates, ignore_ids)
+    ignored = ignored_values(ignored_paths, ignore_dates, ignore_ids, wire)
     selection = None
     if where or flow is not None or port is not None:
         from wirelens.cli.select import Selection
@@ -128,8 +130,8 @@ def command(
         ctx.exit(1 if report.different else 0)
 
 
-def ignored_values(paths: tuple[str, ...], dates: bool, ids: bool) -> Ignored:
-    """What is not compared; refuses a path that cannot be read."""
+def ignored_values(paths: tuple[str, ...], dates: bool, ids: bool, wire: bool) -> Ignored:
+    """What is not compared; refuses a path that cannot be read. With `wire` lengths are compared too."""
     from wirelens.codecs.comparing import Ignored, PathError, pattern
 
     patterns: list[Pattern] = []
@@ -138,7 +140,7 @@ def ignored_values(paths: tuple[str, ...], dates: bool, ids: bool) -> Ignored:
             patterns.append(pattern(path))
         except PathError as error:
             raise click.BadParameter(f"{path!r}, {error}", param_hint="--ignore") from None
-    return Ignored(tuple(patterns), dates, ids)
+    return Ignored(tuple(patterns), dates, ids, derived=not wire)
 
 
 def names_of(sides: list[InputOptions]) -> tuple[str, str]:
@@ -319,11 +321,13 @@ class Report:
         if not self.different:
             lines.append(f"the same: {count(self.kinds[SAME], self.noun)}")
         else:
+            single = max(self.sizes) <= 1
             if self.changes:
-                lines.append(f"values: {totals(self.changes)}; {self.same:,} the same")
-            if max(self.sizes) > 1 or not self.changes:
+                same = f"; {self.same:,} the same" if single else ""
+                lines.append(f"values: {totals(self.changes)}{same}")
+            if not single or not self.changes:
                 lines.append(f"{self.noun}s: {totals(self.kinds)}; {self.kinds[SAME]:,} the same")
-        if self.left_out:
+        if self.left_out and max(self.sizes) <= 1:
             lines.append(f"not compared: {count(self.left_out, 'value')}")
         return lines
 

@@ -214,6 +214,10 @@ class Codec:
             and (parent.parent is None or parent.parent.parent is None)
         )
 
+    def derives(self, node: Node) -> bool:
+        """Whether a member of the message's layout follows from others: a length, a checksum."""
+        return node.field.name in ("length", "message_length", "head_length", "crc", "compressed")
+
     def exchange(self, root: Node) -> Exchange:
         """The message's part in a conversation."""
         return Exchange("")

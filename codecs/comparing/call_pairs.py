@@ -81,11 +81,14 @@ class CallComparison:
         self, old: Sequence[Call], new: Sequence[Call], ignored: Ignored, wire: bool = False
     ) -> None:
         known: dict[bytes, bytes] = {}
-        everywhere = Ignored(ignored.patterns, ignored.dates, True)
+        everywhere = Ignored(ignored.patterns, ignored.dates, True, ignored.derived)
         self.of_requests: Final = _within(everywhere, REQUEST)
         self.of_replies: Final = _within(everywhere, REPLY)
         either = Ignored(
-            tuple(dict.fromkeys([*self.of_requests.patterns, *self.of_replies.patterns])), ignored.dates, True
+            tuple(dict.fromkeys([*self.of_requests.patterns, *self.of_replies.patterns])),
+            ignored.dates,
+            True,
+            ignored.derived,
         )
         self.old: Final = Side(old, either, known)
         self.new: Final = Side(new, either, known)
@@ -199,7 +202,7 @@ def _within(ignored: Ignored, name: str) -> Ignored:
     """What is ignored in requests, or in replies."""
     inner = [pattern.within(name) for pattern in ignored.patterns]
     patterns = [*ignored.patterns, *[pattern for pattern in inner if pattern is not None]]
-    return Ignored(tuple(patterns), ignored.dates, ignored.ids)
+    return Ignored(tuple(patterns), ignored.dates, ignored.ids, ignored.derived)
 
 
 def _prefixed(name: str, change: Change) -> Change:

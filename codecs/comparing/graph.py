@@ -54,12 +54,22 @@ _TRACE_NAMES: Final = re.compile(
 
 
 class Ignored:
-    """What is not compared: the values at paths, dates and times, ids of messages and traces."""
+    """What is not compared: the values at paths, dates and times, ids of messages and traces.
 
-    def __init__(self, patterns: tuple[Pattern, ...] = (), dates: bool = False, ids: bool = False) -> None:
+    `derived`: lengths and checksums, which follow from other values.
+    """
+
+    def __init__(
+        self,
+        patterns: tuple[Pattern, ...] = (),
+        dates: bool = False,
+        ids: bool = False,
+        derived: bool = True,
+    ) -> None:
         self.patterns: Final = patterns
         self.dates: Final = dates
         self.ids: Final = ids
+        self.derived: Final = derived
 
 
 class Graph:
@@ -149,8 +159,9 @@ class Graph:
                 step = container.step(at)
                 if states:
                     states = self.matcher.follow(states, step, container.length)
-                if states is None or self._identifies(container, child, step):
-                    self.left_out += 1
+                derived = self._derives(container, child)
+                if derived or states is None or self._identifies(container, child, step):
+                    self.left_out += not derived
                     container.inside.append(LEFT_OUT)
                     continue
             container.inside.append(len(self.nodes))
@@ -259,6 +270,12 @@ class Graph:
         self.members[number] = members
         parts.sort()
         keys[number] = _key(label + b"\0" + b"".join(parts))
+
+    def _derives(self, container: "_Container", child: Node) -> bool:
+        """Whether a value follows from others."""
+        if not self.ignored.derived or (container.kind != t.STRUCT and container.kind != t.ARRAY):
+            return False
+        return self.codec is not None and self.codec.derives(child)
 
     def _identifies(self, container: "_Container", child: Node, step: Step) -> bool:
         """Whether a value is an id that is ignored."""

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Container, Iterator
 from typing import Final
 
-from wirelens.codecs.comparing.alignment import Alignment
+from wirelens.codecs.comparing.alignment import Alignment, common_start
 from wirelens.codecs.comparing.graph import SCALAR, Graph
 
 MOST_CELLS: Final = 1 << 12  # pairs of a gap that are weighed; larger gaps are paired by what is plain
+MOST_LETTERS: Final = 256  # bytes of texts that are compared, from each end
 ALIKE: Final = 0.5  # of pairs of one sort, on top of which comes their likeness, up to 1
 UNLIKE: Final = 0.01  # of pairs of different sorts: better than none
 
@@ -31,13 +32,10 @@ def likeness(old: Graph, a: int, new: Graph, b: int) -> float:
 
 def _text_likeness(first: bytes, second: bytes) -> float:
     """The share of two texts that is a common start or end."""
-    most = min(len(first), len(second), 256)
-    start = 0
-    while start < most and first[start] == second[start]:
-        start += 1
-    end = 0
-    while end < most - start and first[-1 - end] == second[-1 - end]:
-        end += 1
+    most = min(len(first), len(second), MOST_LETTERS)
+    start = common_start(first[:most], second[:most])
+    rest = most - start
+    end = common_start(first[: -rest - 1 : -1], second[: -rest - 1 : -1]) if rest else 0
     return (start + end) / max(len(first), len(second), 1)
 
 

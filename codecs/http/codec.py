@@ -73,6 +73,10 @@ class Http(Codec):
         """The stack trace of an exception."""
         return payload.details(node)
 
+    def derives(self, node: Node) -> bool:
+        """See Codec.derives."""
+        return super().derives(node) or reading.is_length(node)
+
     def exchange(self, root: Node) -> Exchange:
         """See reading.exchange."""
         return reading.exchange(root)

@@ -38,6 +38,14 @@ def summary(root: Node) -> str:
     return f"{line} {content_type}{' ' if content_type else ''}{count(len(data.content), 'byte')}"
 
 
+def is_length(node: Node) -> bool:
+    """Whether it is the value of the header Content-Length."""
+    header = node.parent
+    if header is None or header.kind != t.ARRAY or node.position != 1:
+        return False
+    return header.children[0].shown.lower() == "content-length"
+
+
 def exchange(root: Node) -> Exchange:
     """Requests are answered in order; an interim response (1xx) answers nothing."""
     line = root.member("start_line")
