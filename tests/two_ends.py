@@ -13,6 +13,7 @@ import math
 import random
 import struct
 import sys
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 MSS: Final = 1448
 RTO_US: Final = 200_000.0
 SECOND: Final = 1_000_000.0
+LARGEST: Final = 1 << 16  # bytes of a packet
 ACK, PSH, SYN = building.ACK, building.PSH, building.SYN
 
 
@@ -447,25 +449,25 @@ class World:
 
     def is_seen(self, line: Line, end: int, span: tuple[int, int], side: int) -> bool:
         """Whether a capture has all bytes of a message."""
-        first, last = self.window(end)
-        parts = [
-            (one.start, one.end)
-            for one in self.seen[end].get((line.number, side), [])
-            if first <= one.time <= last and one.end > span[0] and one.start < span[1]
-        ]
+        parts = self.seen[end].get((line.number, side), [])
         reach = span[0]
-        for start, stop in sorted(parts):
-            if start > reach:
-                return False
+        for start, stop in parts[bisect_left(parts, (span[0] - LARGEST, 0)) :]:
+            if start > reach or start >= span[1]:
+                break
             reach = max(reach, stop)
         return reach >= span[1]
 
     def index(self) -> None:
         """Sort the frames by stream, for `is_seen`."""
-        self.seen: tuple[dict[tuple[int, int], list[Frame]], ...] = ({}, {})
+        self.seen: tuple[dict[tuple[int, int], list[tuple[int, int]]], ...] = ({}, {})
         for end in (0, 1):
+            first, last = self.window(end)
             for one in self.frames[end]:
-                self.seen[end].setdefault((one.connection.number, one.side), []).append(one)
+                if one.end > one.start and first <= one.time <= last:
+                    parts = self.seen[end].setdefault((one.connection.number, one.side), [])
+                    parts.append((one.start, one.end))
+            for parts in self.seen[end].values():
+                parts.sort()
 
 
 # --- measuring ----------------------------------------------------------------------------------------------
