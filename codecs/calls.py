@@ -209,7 +209,7 @@ class Calls:
     def _repeat(self, one: OpenCall, message: Message, exchange: Exchange) -> None:
         """Add to an open call the next part of its request, or its request sent again."""
         call = one.call
-        length = message.record.length
+        length = message.record.full_length
         if exchange.part > 1:
             call.request_bytes = (call.request_bytes or 0) + length
             _add_more(one, message)
@@ -249,7 +249,7 @@ class Calls:
         call.id = facts.id
         call.trace = facts.trace
         call.sent_us = message.time_us
-        call.request_bytes = record.length
+        call.request_bytes = record.full_length
         call.request_packets = len(packets)
         call.open_calls = int(connection.waiting)
         if self.kept == self.number or self.kept == ALL_CALLS:
@@ -292,7 +292,7 @@ class Calls:
         call.answered_us = message.time_us
         if message.latency_us is not None:
             call.latency_us = message.latency_us
-        call.response_bytes = (call.response_bytes or 0) + message.record.length
+        call.response_bytes = (call.response_bytes or 0) + message.record.full_length
         call.response_packets = (call.response_packets or 0) + len(message.packets)
         self._keep(call, message)
         if one.requested and one.whole:
@@ -315,6 +315,10 @@ class Calls:
         if one.replies:
             call.outcome = ERROR if one.failed else OK
             latency = call.latency_us
+            if latency is None and call.sent_us is not None and call.answered_us is not None:
+                # the request came out late, as its last bytes were not captured
+                if call.answered_us >= call.sent_us:
+                    latency = call.latency_us = call.answered_us - call.sent_us
             if timeout is not None and latency is not None:
                 call.late = latency > timeout
             self._settle(one)
@@ -359,7 +363,7 @@ class Calls:
         """Count a datagram that was sent again when its call was finished."""
         one = self._settling_pairs.get(message.pair_number)
         if one is not None:
-            one.call.resent_bytes = (one.call.resent_bytes or 0) + message.record.length
+            one.call.resent_bytes = (one.call.resent_bytes or 0) + message.record.full_length
 
     def _end(self, piece: Piece) -> None:
         """Count a direction that ended; after both, the connection's calls are over."""
@@ -415,7 +419,7 @@ class Calls:
 def _facts(message: Message) -> CallFacts:
     record = message.record
     codec = record.codec
-    root = record.root
+    root = record.headed
     assert codec is not None
     assert root is not None
     return codec.call(root)
@@ -428,7 +432,7 @@ def _transmission(message: Message) -> Transmission | None:
     if history is None or sender.sequence < 0:
         return None
     record = message.record
-    return history.take(sender.sequence, record.offset, record.length)
+    return history.take(sender.sequence, record.offset, record.full_length)
 
 
 def _add_more(one: OpenCall, message: Message) -> None:

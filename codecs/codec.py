@@ -222,6 +222,13 @@ class Codec:
         """The message's part in a conversation."""
         return Exchange("")
 
+    def extent(self, data: bytes) -> i64:
+        """The length that the head of a message declares whose last bytes are missing; 0 if the head is cut.
+
+        The head has what `exchange` needs. The length is at least that of `data` if it declares none.
+        """
+        return 0
+
     def call(self, root: Node) -> CallFacts:
         """What the message states of its call. By default its kind is the method, and its key the id."""
         exchange = self.exchange(root)

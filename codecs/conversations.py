@@ -580,7 +580,10 @@ class Conversations:
         root = record.root
         if record.codec is None:
             self._count_foreign(side, record)
-        elif root is not None:
+        elif root is None:
+            side.damaged = side.broken = True
+            root = record.headed  # half of a call
+        if root is not None and record.codec is not None:
             exchange = record.codec.exchange(root)
             role = exchange.role
             if role:
@@ -597,8 +600,6 @@ class Conversations:
                     pair = self._pairs.requested(side, exchange, record, time_us)
                 if record.codec.may_leave:
                     self._watch(side if role == "reply" else other)
-        else:
-            side.damaged = side.broken = True
         if self.sources:
             latency_us: i64 = -1 if latency is None else latency
             place = self._place(side)

@@ -103,7 +103,9 @@ class Decoder:
         records = self.close()
         self._base += size
         self._read_again = 0
-        self.joined = True
+        last = records[-1] if records else None
+        # the next message begins after the gap if the gap is exactly what the last one lacks
+        self.joined = last is None or last.error is None or last.full_length != last.length + size
         return records
 
     def rest(self) -> bytes:

@@ -148,6 +148,24 @@ class Record:
         return Node(tape, 0, tape.buffer)
 
     @property
+    def full_length(self) -> int:
+        """The length in bytes, with those that are missing at its end, as its head declares them."""
+        length: int = self.length
+        error = self.error
+        if error is None or self.codec is None or error.code != "truncated":
+            return length
+        declared: int = self.codec.extent(self.raw)
+        return max(length, declared)
+
+    @property
+    def headed(self) -> Node | None:
+        """The tree of a message, or of one whose head is whole and whose last bytes are missing."""
+        error = self.error
+        if error is None or self.codec is None:
+            return self.partial
+        return self.partial if error.code == "truncated" and self.codec.extent(self.raw) else None
+
+    @property
     def source(self) -> Json:
         """Its origin as the notation has it; None if it has none."""
         if self.origin is None:

@@ -7,7 +7,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs import payload
 from wirelens.codecs.bolt import reading
-from wirelens.codecs.bolt.decoding import decode_frame
+from wirelens.codecs.bolt.decoding import declared_length, decode_frame
 from wirelens.codecs.bolt.encoding import encode_frame
 from wirelens.codecs.bolt.evidence import evidence, next_header
 from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
@@ -62,6 +62,10 @@ class Bolt(Codec):
     def exchange(self, root: Node) -> Exchange:
         """See reading.exchange."""
         return reading.exchange(root)
+
+    def extent(self, data: bytes) -> i64:
+        """See Codec.extent."""
+        return declared_length(data)
 
     def call(self, root: Node) -> CallFacts:
         """See reading.call."""

@@ -3,6 +3,7 @@
 import zlib
 from typing import Final
 
+from librt.strings import read_i16_be, read_i32_be
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
@@ -137,6 +138,25 @@ def _check_start(cursor: Cursor, final: bool) -> bool:
     if cursor.left() < size and not final:
         raise cursor.short(size, "a header")
     return second
+
+
+def declared_length(data: bytes) -> i64:
+    """The length of the frame whose header begins these bytes; 0 if the header is cut."""
+    if len(data) < HEADER_SIZE:
+        return 0
+    second = data[0] == 2
+    response = data[2 if second else 1] == RESPONSE
+    size: i64 = HEADER_SIZE if response else REQUEST_SIZE
+    if second:
+        size += 2
+    if len(data) < size:
+        return 0
+    at: i64 = size - 8  # the lengths of class, headers and content
+    words = i64(read_i16_be(data, at)) & 0xFFFF
+    words += i64(read_i16_be(data, at + 2)) & 0xFFFF
+    words += i64(read_i32_be(data, at + 4)) & 0xFFFFFFFF
+    checked = second and data[1] == CHECKED and data[11] & SWITCH_CHECKSUM != 0
+    return size + words + (4 if checked else 0)
 
 
 def _read_checksum(cursor: Cursor, tape: Tape, crc: int) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from librt.strings import BytesWriter
+from librt.strings import BytesWriter, read_i32_be
 from mypy_extensions import i64
 
 from wirelens.codecs import payload
@@ -12,6 +12,7 @@ from wirelens.codecs.dubbo import reading
 from wirelens.codecs.dubbo.decoding import decode_message
 from wirelens.codecs.dubbo.encoding import encode_message
 from wirelens.codecs.dubbo.evidence import evidence, next_header
+from wirelens.codecs.dubbo.vocabulary import HEADER_SIZE
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
@@ -62,6 +63,12 @@ class Dubbo(Codec):
     def exchange(self, root: Node) -> Exchange:
         """See reading.exchange."""
         return reading.exchange(root)
+
+    def extent(self, data: bytes) -> i64:
+        """See Codec.extent."""
+        if len(data) < HEADER_SIZE:
+            return 0
+        return HEADER_SIZE + (i64(read_i32_be(data, 12)) & 0xFFFFFFFF)
 
     def call(self, root: Node) -> CallFacts:
         """See reading.call."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from wirelens.codecs.ends.table import BLIND, CUT, EARLY_COPY, MISSED_COPY, ONCE, ONE_WAY, PLAIN, REQUEST
+from wirelens.codecs.ends.table import BLIND, EARLY_COPY, MISSED_COPY, ONCE, ONE_WAY, PLAIN, REQUEST
 
 if TYPE_CHECKING:
     from wirelens.codecs.call import Call
@@ -213,9 +213,13 @@ def loss(sender: Table, sent: int, receiver: Table, arrived: int) -> Loss:
     resent = sum([last - first for first, last, _ in start.repeats])
     first_us = sender.firsts[sent]
     last_us = max([time for *_, time in start.repeats], default=first_us)
-    if sender.flags[sent] & (EARLY_COPY | MISSED_COPY | CUT):
+    if sender.flags[sent] & (EARLY_COPY | MISSED_COPY) or start.missing:
         return Loss(None, first_us, last_us, "sender", resent, 0)
-    if receiver.flags[arrived] & (MISSED_COPY | CUT):
+    if (
+        receiver.flags[arrived] & MISSED_COPY
+        or end.missing
+        or sender.lengths[sent] != receiver.lengths[arrived]
+    ):
         return Loss(None, first_us, last_us, "receiver", resent, 0)
     if sender.flags[sent] & receiver.flags[arrived] & ONCE:
         return Loss(0, first_us, first_us, "", 0, 0)

@@ -121,7 +121,8 @@ class Table:
         if history is None:
             self.datagrams += record.codec is not None
             return
-        transmission = history.take(sender.sequence, record.offset, record.length)
+        length = record.full_length
+        transmission = history.take(sender.sequence, record.offset, length)
         if record.codec is None:
             return
         number = self._numbers.get(flow.number)
@@ -148,7 +149,7 @@ class Table:
                 _put(self.replies, message.pair_number, index)
         connection.streams[message.direction].append(index)
         self.starts.append(record.offset)
-        self.lengths.append(record.length)
+        self.lengths.append(length)
         self.keys.append(_digest(raw) if whole else 0)
         self.heads.append(_digest(raw[:HEAD]) if len(raw) >= HEAD else 0)
         self.pairs.append(message.pair_number)

@@ -61,6 +61,10 @@ class Esnp(Codec):
         """See Codec.exchange."""
         return reading.exchange(root)
 
+    def extent(self, data: bytes) -> i64:
+        """See Codec.extent. There is no head: ids may come in any place, and no length is declared."""
+        return len(data)
+
     def call(self, root: Node) -> CallFacts:
         """See Codec.call."""
         return reading.call(root)

@@ -77,6 +77,18 @@ class Http(Codec):
         """See Codec.derives."""
         return super().derives(node) or reading.is_length(node)
 
+    def extent(self, data: bytes) -> i64:
+        """See Codec.extent."""
+        end = data.find(b"\r\n\r\n")
+        if end < 0:
+            return 0
+        head = data[:end].lower()
+        at = head.find(b"\r\ncontent-length:")
+        if at < 0:
+            return len(data)
+        text = head[at + 17 :].partition(b"\r\n")[0].strip()
+        return end + 4 + int(text) if text.isdigit() and len(text) <= 12 else len(data)
+
     def exchange(self, root: Node) -> Exchange:
         """See reading.exchange."""
         return reading.exchange(root)

@@ -8,6 +8,7 @@ from mypy_extensions import i64
 from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.mevent import decoding, encoding, evidence, reading
+from wirelens.codecs.mevent.vocabulary import REQUEST_HEAD
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
@@ -52,6 +53,10 @@ class Mevent(Codec):
     def exchange(self, root: Node) -> Exchange:
         """See Codec.exchange."""
         return reading.exchange(root)
+
+    def extent(self, data: bytes) -> i64:
+        """See Codec.extent."""
+        return decoding.prefix_length(data, 0, len(data), True) if len(data) >= 4 + REQUEST_HEAD else 0
 
     def call(self, root: Node) -> CallFacts:
         """See Codec.call."""

@@ -43,6 +43,7 @@ def test_every_call_is_split_as_it_was(protocol: str) -> None:
         replace(LOSSY, twice=1.0),
         replace(LOSSY, asymmetry=4, ppm=-100, offset=-4 * 3600 * SECOND),
         replace(LOSSY, late=(0.2, 0), early=(0, 0.2)),
+        replace(LOSSY, snap=96),
         replace(LOSSY, protocol="http", width=1),
         replace(LOSSY, protocol="bolt", wander=1, heavy=True),
     ],

@@ -1,0 +1,50 @@
+"""Messages whose head was captured and whose last bytes were not: half of a call each."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
+
+from two_ends import Plan, World, calls_of, messages, messages_of
+
+from wirelens.codecs import registry
+
+
+@pytest.mark.parametrize(("protocol", "snap"), [("dubbo", 80), ("dubbo", 96), ("bolt", 96), ("http", 130)])
+def test_calls_of_a_short_snap_length(protocol: str, snap: int) -> None:
+    plan = Plan(seed=41, protocol=protocol, connections=1, calls=40, large=0)
+    plan.width = 1 if protocol == "http" else 4
+    whole = calls_of(World(plan).capture(0))
+    plan.snap = snap
+    cut = calls_of(World(plan).capture(0))
+    assert len(cut) == len(whole) == 40
+    for one, other in zip(whole, cut, strict=True):
+        for name in ("id", "sent_us", "answered_us", "latency_us", "request_bytes", "response_bytes"):
+            assert getattr(one, name) == getattr(other, name)
+
+
+def test_a_head_that_is_cut_is_no_call() -> None:
+    plan = Plan(seed=42, connections=1, calls=10, snap=60)
+    assert calls_of(World(plan).capture(0)) == []
+
+
+@pytest.mark.parametrize("protocol", ["dubbo", "bolt", "http"])
+def test_the_declared_length(protocol: str) -> None:
+    codec = registry.get(protocol)
+    for data in messages(protocol, 7, (5000, 40)):
+        lengths = {codec.extent(data[:size]) for size in range(1, len(data))}
+        assert lengths == {0, len(data)}
+
+
+def test_a_cut_message_has_its_pair_and_its_error() -> None:
+    world = World(Plan(seed=43, connections=1, calls=5, snap=96, large=0, unanswered=0))
+    found = [message for given, _ in messages_of(world.capture(0)) for message in given]
+    cut = [message for message in found if message.record.error is not None]
+    assert len(cut) >= 5
+    for message in cut:
+        assert message.pair_number
+        assert message.record.root is None
+        assert message.record.full_length > message.record.length
+    assert sorted(message.pair_number for message in found) == sorted([*range(1, 6), *range(1, 6)])
