@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from wirelens.codecs.call import Call
     from wirelens.formatters.layout import Layout, Line
 
+SECONDS: Final = 3  # the form without packages and without fractions of a second
 WIDE: Final = 132  # cells from which times have microseconds
 LEAST_BAR: Final = 8  # cells
 MOST_BAR: Final = 24
 MOST_OUTCOME: Final = 40  # cells of an outcome; what is longer follows on the next line
+LEAST_OUTCOME: Final = 8
+LEAST_NAME: Final = 16
 INDENT: Final = 7  # cells before what follows on the next line
 GAP: Final = "  "
 SHORTEST_US: Final = 100  # the logarithmic scale of bars, in microseconds
@@ -40,8 +43,10 @@ class CallTable:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.form = 0  # of names: 0 whole, 1 packages as initials, 2 without packages
+        self.form = 0  # 0 names whole, 1 packages as initials, 2 without packages, SECONDS
         self.widths = [4, 0, 4, 6, 7, 7]
+        self.most_outcome = MOST_OUTCOME
+        self.most_name = lay.UNLIMITED
         self.bar = 0
         self.day = ""
         self.begun = False
@@ -98,6 +103,8 @@ class CallTable:
         width = self.layout.width
         if width is None:
             return text
+        if self.form == SECONDS:
+            return text[11:19]
         return text[11:26] if width >= WIDE else text[11:24]
 
     def _choose(self, calls: Sequence[Call], cells: list[list[Line]]) -> None:
@@ -105,24 +112,30 @@ class CallTable:
         width = self.layout.width
         if width is None:
             return
-        for form in range(3):
+        for form in range(4):
             self.form = form
             names = self._names(calls)
             cells = [self._cells(call, names) for call in calls]
+            self.widths = [4, 0, 4, 6, 7, 7]
             self._widen(cells)
             rest = width - sum(self.widths) - len(GAP) * (len(self.widths) - 1)
             if rest >= 0:
                 self.bar = 0 if rest <= LEAST_BAR else min(rest - 1, MOST_BAR)
                 return
-            if form < 2:
-                self.widths = [4, 0, 4, 6, 7, 7]
+        # what does not fit even so is cut, and whole on a line of its own
+        self.most_outcome = max(self.widths[4] + rest, LEAST_OUTCOME)
+        rest += self.widths[4] - self.most_outcome
+        self.widths[4] = self.most_outcome
+        self.most_name = self.widths[3] = max(self.widths[3] + min(rest, 0), LEAST_NAME)
 
     def _widen(self, cells: list[list[Line]]) -> None:
         measure = self.layout.cells
         for place in range(len(self.widths)):
             most = max([measure(row[place]) for row in cells], default=0)
             if place == 4:
-                most = min(most, MOST_OUTCOME)
+                most = min(most, self.most_outcome)
+            if place == 3:
+                most = min(most, self.most_name)
             self.widths[place] = max(self.widths[place], most)
 
     def _heading(self) -> Line:
@@ -138,27 +151,29 @@ class CallTable:
     # --- rows -----------------------------------------------------------------------------------------
 
     def _row(self, call: Call, cells: list[Line]) -> list[Line]:
-        line: Line = []
-        measure = self.layout.cells
-        for place, cell in enumerate(cells):
-            room = self.widths[place] - measure(cell)
-            blanks = [(lay.PLAIN, " " * room)] if room > 0 else []
-            line += [*blanks, *cell] if place in (0, 2, 5) else [*cell, *blanks]
-            if place < len(cells) - 1:
-                line.append((lay.PLAIN, GAP))
+        width = self.layout.width
         text = detail(call)
-        if self.layout.width is None:
-            line.append((lay.PLAIN, f"{GAP}{call.client} > {call.server}"))
-            if text:
-                line.append((lay.ERROR, f"{GAP}{text}"))
-            return [line]
-        if self.bar:
-            drawn = bar(call.latency_us, self.bar)
-            if drawn:
-                line.append((lay.BAR, " " + drawn))
-        lines = [line]
+        if width is None:
+            line = [*self._columns(cells), (lay.PLAIN, f"{GAP}{call.client} > {call.server}")]
+            return [[*line, (lay.ERROR, f"{GAP}{text}")] if text else line]
+        lines: list[Line] = []
+        measure = self.layout.cells
+        if measure(cells[4]) > self.widths[4]:
+            whole = lay.plain(cells[4])
+            cells[4] = [(cells[4][0][0], self.layout.cut(whole, self.widths[4] - 1) + "…")]
+            text = f"{whole}: {text}" if text else whole
+        if measure(cells[3]) > self.widths[3]:  # the name has a line, outcome and latency the next
+            line = [*self._columns(cells[:3]), (lay.PLAIN, GAP), *cells[3]]
+            if measure(line) > width:
+                lines.append(self._columns(cells[:3]))
+                line = [(lay.PLAIN, " " * INDENT), *cells[3]]
+            lines.append(line)
+            cells = [[], [], [], [], *cells[4:]]
+        line = self._columns(cells)
+        drawn = bar(call.latency_us, self.bar) if self.bar else ""
+        lines.append([*line, (lay.BAR, " " + drawn)] if drawn else line)
         start = "↳ "
-        room = max(self.layout.width - INDENT - len(start), lay.LEAST)
+        room = max(width - INDENT - len(start), lay.LEAST)
         while text:
             part = self.layout.cut(text, room) or text[:1]
             style = lay.ERROR if call.outcome == ERROR else lay.NOTE
@@ -166,6 +181,17 @@ class CallTable:
             text = text[len(part) :]
             start = "  "
         return lines
+
+    def _columns(self, cells: list[Line]) -> Line:
+        """The first columns of a row, each in its width."""
+        line: Line = []
+        for place, cell in enumerate(cells):
+            room = self.widths[place] - self.layout.cells(cell)
+            blanks = [(lay.PLAIN, " " * room)] if room > 0 else []
+            line += [*blanks, *cell] if place in (0, 2, 5) else [*cell, *blanks]
+            if place < len(self.widths) - 1 and place < len(cells) - 1:
+                line.append((lay.PLAIN, GAP))
+        return line
 
 
 def totals(shown: int, read: int, outcomes: dict[str, int], slowest_us: int) -> Line:

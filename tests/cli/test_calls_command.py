@@ -80,7 +80,7 @@ def test_lines_fit_and_methods_and_errors_are_whole(
     shown = [line for line in lines if re.match(r" *\d+  \d\d:", line)]
     assert len(shown) == len(calls)
     for line, call in zip(shown, calls, strict=True):
-        assert f"{call.service.rpartition('.')[2]}.{call.method} " in line
+        assert f"{call.service.rpartition('.')[2]}.{call.method} " in line + " "
     text = " ".join(" ".join(lines).split())
     assert all(f"failed {method}" in text for method in planted.METHODS)
     assert lines[-1].startswith(f"{len(calls)} calls: ")
@@ -174,9 +174,9 @@ def test_one_call(run: Run, made: tuple[Path, list[planted.Planted]]) -> None:
         assert done.exit_code == 0
         lines = done.stdout.splitlines()
         assert lines[0].startswith(f"call {call.number}  {call.service}.{call.method}  ")
-        assert any(f"dubbo req #{call.number} " in line for line in lines)
+        assert any(f"dubbo  req #{call.number} " in line for line in lines)
         answered = fate not in ("unanswered", "one-way")
-        assert any(f"dubbo resp #{call.number} " in line for line in lines) == answered
+        assert any(f"dubbo  resp #{call.number} " in line for line in lines) == answered
         assert any(line.startswith("on the wire") for line in lines)
         assert any("bytes sent again" in line for line in lines[:3]) == ("repeated" in fate)
         assert any(line.startswith("no reply") for line in lines) != answered

@@ -143,3 +143,15 @@ def test_what_does_not_fit_goes_to_a_second_line(run: Run, tmp_path: Path) -> No
     assert any("OrderService.place" in line for line in shown)
     assert "no provider for this service here" in shown[-1]
     assert "↳ ✕ " in shown[-1]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_calls_fit_too(width: int, capture: tuple[Path, list[Call]], run: Run) -> None:
+    path, calls = capture
+    shown = run("calls", "--width", str(width), str(path)).stdout.splitlines()
+    assert max(map(cells, shown)) <= width
+    rows = re.split(r"\n(?= *\d+  \d\d:)", "\n".join(shown))[1:]
+    assert len(rows) == CALLS
+    for call, row in zip(calls, rows, strict=True):
+        assert f"{call.service.rpartition('.')[2]}.{call.method}" in row
+    assert sum("OutOfStockException" in line for line in shown) == sum(call.failed for call in calls)
