@@ -181,7 +181,7 @@ def pasted(data: bytes | str, form: str = "auto") -> Pasted:
     if source is None or not source.text.strip():
         return _raw(data)
     found = _recognise(source)
-    return found if found is not None else Pasted(_raw(data).data, "raw", hint(source))
+    return found if found is not None else Pasted(_raw(data).data, "raw", hint(source, _fits))
 
 
 def _short(text: str) -> Pasted | None:
@@ -263,6 +263,13 @@ def _quiet(source: Source) -> Pasted | None:
         return _whole(source) if source.text.strip() else None
     except PastedError:
         return None
+
+
+def _fits(source: Source) -> bool:
+    """Whether a text is surely of a form, comments and prefixes aside."""
+    filled = [row for row, line in enumerate(source.lines) if line.strip()]
+    found = _part(source.part(filled[0], filled[-1] + 1)) if filled else None
+    return found is not None and _sure(found)
 
 
 def _loosened(source: Source, bare: Source | None, cut: bool) -> Pasted | None:

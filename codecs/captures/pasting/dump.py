@@ -137,7 +137,9 @@ class Dump(PartReader):
 
     def _radices(self, kind: Kind) -> tuple[int, ...]:
         """Radices of the offsets that go with this kind, the likelier first."""
-        if any(row.mark or row.zero or len(row.offset) != 7 for row in self.rows):
+        if any(row.zero for row in self.rows):
+            return (16,)
+        if any(row.mark or len(row.offset) != 7 for row in self.rows):
             return (16, 10)
         # Seven digits are od's octal or decimal, or hexdump's hex, which prints no bytes but octal ones.
         return (8, 10) if kind.size == 1 and kind.name != "octal" else (16, 8, 10)
@@ -227,6 +229,8 @@ class Dump(PartReader):
             try:
                 data, texts = self._read_rows(kind, places, little)
             except PastedError as error:
+                if error.code == "pasted-cut":
+                    raise
                 if failure is None or (error.line, error.column) > (failure.line, failure.column):
                     failure = error
                 continue
@@ -259,9 +263,12 @@ class Dump(PartReader):
         words = words_of(last.body, kind)
         if words and len(words[-1][0]) < kind.width and first.mark == ":":
             # A short last word stands on the left in byte order, on the right in a number.
-            start = last.start + words[-1][1]
-            columns = [first.start + word[1] for word in words_of(first.body, kind)]
-            return not (start in columns or (last is first and len(words) > 1))
+            if last is first and len(words) > 1:
+                return False
+            places = words_of(first.body, kind)
+            if last.start + words[-1][1] in [first.start + start for _, start, _ in places]:
+                return False
+            return True if last.start + words[-1][2] in [first.start + end for _, _, end in places] else None
         if first.body[:2] in ("0x", "0X"):
             return True
         if first.mark:
@@ -277,6 +284,7 @@ class Dump(PartReader):
         total = 0
         fast_end = fast_size = -1
         texts = False
+        bare: Row | None = None  # the first row that lacks the text of its bytes
         usual = 0
         previous = b""
         for number, row in enumerate(rows):
@@ -310,13 +318,20 @@ class Dump(PartReader):
                 if quick is not None:
                     rest = row.body[fast_end:]
                     if not rest or rest.isspace() or text_fits(rest, quick):
-                        if texts and not rest.strip() and not all(map(is_blank, quick)):
-                            raise self.error(row, row.start + fast_end, "the text column is missing here")
+                        if (texts or bare is None) and not rest.strip() and not all(map(is_blank, quick)):
+                            if texts:
+                                raise self.error(row, row.start + fast_end, "the text column is missing here")
+                            bare = row
                         out.append(quick)
                         total += len(quick)
                         previous = quick
                         continue
             data, end, had_text = self._row(row, kind, little, size, texts)
+            if had_text and bare is not None:
+                at = len(self.source.lines[bare.index].rstrip())
+                raise self.error(bare, at, "the text column is missing here")
+            if bare is None and not had_text and not all(map(is_blank, data)):
+                bare = row
             texts = texts or had_text
             if number + 1 < len(rows) and rows[number + 1].body and kind.size == 1:
                 fast_end, fast_size = end, len(data)

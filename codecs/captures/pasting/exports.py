@@ -265,7 +265,8 @@ def _columns(source: Source) -> Pasted | None:
     if "\t" in head:
         count = head.count("\t")
         last = [line.rsplit("\t", 1)[1] for line in source.lines if line.count("\t") == count]
-        if len(last) == len(source.lines) and all(_HEX.fullmatch(cell) for cell in last):
+        numbered = len(source.lines) == 1 and head.partition("\t")[0].strip().isdigit()
+        if len(last) == len(source.lines) and all(_HEX.fullmatch(cell) for cell in last) and not numbered:
             if any(len(cell) >= 32 for cell in last):
                 text = (
                     "columns without names: with -E header=y, and the fields ip.src, ip.dst, tcp.srcport,"

@@ -23,6 +23,15 @@ _SIGNED: Final = re.compile(r"[-+]?[0-9]{1,3}")
 _ELLIPSIS: Final = re.compile(r"\.\.+|…")
 _HEX: Final = re.compile(r"[0-9A-Fa-f]+")
 _HEX_LETTERS: Final = dict.fromkeys(map(ord, "0123456789abcdefABCDEF \t\n\r\v\f,;:|_.-"))
+# The offset of a dump's row before pairs, or before words of two bytes
+_OFFSET_ROW: Final = re.compile(
+    r"\s*(?P<offset>[0-9A-Fa-f]{4,8}):?(?P<gap>[ \t]+)[0-9A-Fa-f]{2}(?:[ \t]{1,3}[0-9A-Fa-f]{2})*\s*"
+)
+_OFFSET_INSIDE: Final = re.compile(
+    r"(?<!\S)(?P<offset>[0-9A-Fa-f]{4,8}):?[ \t]++"
+    r"(?P<pairs>(?:[0-9A-Fa-f]{2}[ \t]{1,3}){4,}?(?:[0-9A-Fa-f]{2})?[ \t]*)"
+    r"(?P<next>[0-9A-Fa-f]{4,8}):?[ \t]{1,4}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])"
+)
 _NO_BLANKS: Final = dict.fromkeys(map(ord, " \t\n\r\v\f"))
 
 
@@ -171,6 +180,8 @@ def _many(
     source: Source, words: list[str], lengths: set[int], digits_only: bool, forced: bool
 ) -> Pasted | None:
     text = source.plain
+    if not forced and len(words) == 2 and len(words[1]) >= 16 and re.match(r"\s*+[1-9][0-9]*+\s\s", text):
+        raise ambiguous(source, 0, "hex", "hex after the number of the line")
     rows = [len(_SEPARATORS.sub("", line)) for line in text.split("\n")]
     one_a_line = len(words) == sum(1 for row in rows if row)
     odd = [word for word in words if len(word) % 2]
@@ -189,6 +200,13 @@ def _many(
             raise ambiguous(source, 0, "hex", "decimal")
         if len(words) < 6 or sum(1 for word in words if word.isdigit()) * 4 < len(words):
             return None
+        firsts = [line.split(None, 1)[0] for line in source.plain.split("\n") if line.strip()]
+        if len(firsts) > 1 and all(len(first) == 1 for first in firsts):
+            raise ambiguous(source, 0, "hex", "hex after the number of each line")
+        if len(odd) == 2 and len(words) >= 8 and re.search(r"(?<!\S)\S\s+\S(?!\S)", text):
+            raise ambiguous(source, 0, "bytes of one digit", "a byte with a blank in it")
+        if 0 < text.count(":") <= len(odd):
+            return None  # numbers of lines
         return Pasted(bytes(int(word, 16) for word in words), "hex")
     if odd:
         evens = len(words) - len(odd)
@@ -220,6 +238,8 @@ def _many(
             _find(text, words[row]),
             f"a line of {len(words[row])} hex digits among lines of {usual}",
         )
+    if not forced and 2 in lengths and len(lengths) > 1:
+        _refuse_offsets(source)
     if not uniform and not forced:
         plain = _marks(text) == set() and len("".join(words)) >= 8
         if not plain or all(word.isalpha() for word in words):
@@ -240,6 +260,34 @@ def _many(
             index, 0, "pasted-damaged", f"a line of {rows[index] // 2} bytes among lines of another length"
         )
     return Pasted(bytes.fromhex("".join(words)), "hex")
+
+
+def _refuse_offsets(source: Source) -> None:
+    """Raise PastedError for rows of offset and pairs that are no dump: the offsets are no bytes."""
+    lines = [(index, line) for index, line in enumerate(source.plain.split("\n")) if line.strip()]
+    for index, line in lines:
+        joined = _OFFSET_INSIDE.search(line)
+        if joined is None:
+            continue
+        size = len(joined["pairs"].translate(_NO_BLANKS)) // 2
+        if int(joined["next"], 16) - int(joined["offset"], 16) == size:
+            text = f"an offset ({joined['next']}) among the bytes: a line must end before it"
+            raise source.error_in(index, joined.start("next"), "pasted-damaged", text)
+    rows = [(index, match) for index, line in lines if (match := _OFFSET_ROW.fullmatch(line))]
+    if not rows:
+        return
+    offsets = [match["offset"] for _, match in rows]
+    apart = [match for _, match in rows if len(match["gap"]) > 1]
+    alone = any(
+        match["offset"][0] == "0" or (int(match["offset"], 16) % 8 == 0 and len(match[0]) >= 24)
+        for match in apart
+    )
+    every = len(rows) == len(lines) and (
+        len(apart) > 0 or (len(rows) > 1 and any(o[0] == "0" for o in offsets))
+    )
+    if len(set(map(len, offsets))) == 1 and (alone or every):
+        text = f"a row with an offset ({offsets[0]}), which the bytes around do not agree with"
+        raise source.error_in(rows[0][0], 0, "pasted-damaged", text)
 
 
 def _marks(text: str) -> set[str]:

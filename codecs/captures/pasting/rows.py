@@ -36,11 +36,10 @@ def read_rows(source: Source, forced: str = "") -> Pasted | None:
         )
     packets = forced == PACKETS or (not forced and (len(parts) > 1 or parts[0].title != ""))
     if packets and not parts[0].side:
-        frames = [
-            (frame, time_of(part.head))
-            for part in parts
-            if not is_no_frame(part.title) and (frame := _frame(source, part)) is not None
-        ]
+        found = [(part, _frame(source, part)) for part in parts if not is_no_frame(part.title)]
+        frames = [(frame, time_of(part.head)) for part, frame in found if frame is not None]
+        if not forced and any(frame is None and not part.title for part, frame in found):
+            frames = []
         capture = capture_of(frames)
         if capture is not None:
             return Pasted(capture, PACKETS)

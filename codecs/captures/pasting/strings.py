@@ -38,6 +38,18 @@ _TEXT_PREFIXES: Final = ("", "b", "B", "u", "U", "L", "r", "R", "u8", "c", "$", 
 _HEX_TEXT: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]++[\s:,-]*+)++")
 # A literal that is the message of an error
 _MESSAGE: Final = re.compile(r"\.(?:expect|context|with_context|orElseThrow|getOrElse)\($")
+# What joins strings: as a function before them, as a method between or after them
+_JOINING: Final = re.compile(r"(?i)\b(?:join|joinToString|mkString|concat|implode|append)\b")
+_JOIN_HEAD: Final = re.compile(
+    r"(?i)(?:new\s+StringBuilder\s*+\(\s*+\)\s*+)?+(?:\b[a-z]{1,40}+(?=\.))?+\.?+(?<!\w)"
+    r"(?:join|concat|implode|append)!?+\s*+\([\s,]*+(?:(?:\[\]string|new\s++String\[\])\s*+)?+[\[({]?+\s*+\Z"
+)
+_JOIN_TAIL: Final = re.compile(
+    r"(?i)[\])}]?+\s*+\.\s*+(?:join|joinToString|mkString)\b(?:\s*+\(\s*+\))?+|,\s*+(?=\)\s*+[;)]*+\s*+\Z)"
+)
+_LIST_MARK: Final = re.compile(r"(?i)\s*+(?:,|\)?+\s*+\.\s*+(?:concat|append)\s*+\()\s*+")
+_BETWEEN: Final = re.compile(r"[\s:,-]*+")  # a string that separates the joined ones, if it is not empty
+_RAW_MARK: Final = re.compile(r"\b[bc]?r(#{1,8})\Z")
 _HEX_CALL: Final = re.compile(r"(?i)hex|a2b_qp0")
 _B64_CALL: Final = re.compile(r"(?i)b64|base64|atob")
 _CODECS: Final = {
@@ -76,6 +88,9 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
     strace = _STRACE.fullmatch(head.strip() + " ") or _STRACE.fullmatch(head)
     if strace and len(matches) == 1:
         return _strace(source, matches[0], tail, position)
+    raw_mark = _RAW_MARK.search(head)  # Rust: r#"..."#
+    if raw_mark and len(matches) == 1 and tail.startswith(raw_mark[1]):
+        head, tail = head[: raw_mark.start()], tail[len(raw_mark[1]) :]
     joins = [COMMENT.sub("", text[a:b]) for a, b in between[1:]]
     words = [_inside(match) for match in matches]
     tail = COMMENT.sub("", tail)
@@ -89,6 +104,9 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
             return None
         clean_head = words[0] + ": " + joins[0].lstrip(" \t:=>")
         matches, words, joins = matches[1:], words[1:], joins[1:]
+    if len(matches) > 1:
+        matches, clean_head, joins, tail = _without_joining(matches, clean_head, joins, tail)
+        words = [_inside(match) for match in matches]
     codec = ""
     known = [word.lower() in _CODECS and len(matches) > 1 for word in words]
     if any(known):
@@ -140,6 +158,29 @@ def read_strings(source: Source, style: str = "", forced: bool = False) -> Paste
             return _quoted(source, data_matches[0])
         return None
     return Pasted(b"".join(out), codec or "escapes")
+
+
+def _without_joining(
+    matches: list[re.Match[str]], head: str, joins: list[str], tail: str
+) -> tuple[list[re.Match[str]], str, list[str], str]:
+    """Literals, and the texts around them, without what joins the literals: `[...].join('')`, `concat!`."""
+    texts = [head, *joins, tail]
+    if not any(map(_JOINING.search, texts)):
+        return matches, head, joins, tail
+    kept: list[re.Match[str]] = []
+    around = [texts[0]]
+    for match, after in zip(matches, texts[1:], strict=True):
+        if _BETWEEN.fullmatch(_inside(match)):
+            around[-1] += after
+        else:
+            kept.append(match)
+            around.append(after)
+    if not kept:
+        return matches, head, joins, tail
+    first = _JOIN_HEAD.sub("", around[0])
+    rest = [_JOIN_TAIL.sub("", text) for text in around[1:]]
+    between = ["+" if _LIST_MARK.fullmatch(text) else text for text in rest[:-1]]
+    return kept, first, between, rest[-1]
 
 
 def _inside(match: re.Match[str]) -> str:

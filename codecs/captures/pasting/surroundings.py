@@ -1,7 +1,7 @@
 """What people and tools leave around bytes: comments, prefixes of log lines, prose around a dump."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from wirelens.codecs.captures.pasting.cutting import is_frame, row_of
@@ -24,17 +24,27 @@ _LOG_PARTS: Final = re.compile(
     r"(?:(?:\[[^\]\n]{0,80}\]|\([^)\n]{0,80}\)"
     r"|[\dA-Fa-f$./:@-]{0,80}[g-zG-Z_][\w$./@:-]{0,80}(?:\[\d{1,9}\])?|-->|[|:>-])[:,]?[ \t]{1,8}){1,12}+"
 )
-_NUMBERED: Final = re.compile(r"[ \t]*+(\d{1,6})(?:[.):|][ \t]|[ \t]*+\|[ \t]|\t|  )[ \t]*+")
+_NUMBERED: Final = re.compile(
+    r"[ \t]*+(\d{1,6})(?:[.):|][ \t]|:(?=[0-9A-Fa-f]{4})|[ \t]*+\|[ \t]|\t|  )[ \t]*+"
+)
 _SEPARATORS: Final = (" - ", ": ", "] ", " | ", "\t")
 _WORDS: Final = re.compile(r"[^\s,;:|(){}\[\]<>\"'.=_?!-]+")
 _BYTES: Final = re.compile(
     r"0[xX][0-9A-Fa-f]{1,16}|[0-9A-Fa-f]{2}|(?=[A-Fa-f]{0,7}[0-9])[0-9A-Fa-f]{4}|[0-9]{1,3}|[0-9A-Fa-f]{8,}"
     r"|(?:\\x[0-9A-Fa-f]{2})++"
 )
+_MOST_TRIED: Final = 1 << 14  # characters of a text in which words are left out by way of trial
+_MOST_WORDS: Final = 16  # words, and lines, that are tried
 _PLAIN_WORD: Final = re.compile("[A-Za-z]{2,30}")
 _ALIKE: Final = 6  # characters at the start of two lines that show the same writer
 _HEXISH: Final = re.compile("(?:0?[xX])?[0-9A-Fa-f]{2,}")
 _PAIRS: Final = re.compile(r"(?<![^\s:])[0-9A-Fa-f]{2}(?:[ :,-]{1,2}[0-9A-Fa-f]{2}){2,}+(?!\w)")
+_BARE_HEX: Final = re.compile(r"(?<![^\s|])(?=[A-Fa-f]{0,20}[0-9])[0-9A-Fa-f]{16}")
+_NUMBER: Final = re.compile("0[xX][0-9A-Fa-f]+")
+_MANY: Final = 8  # bytes after others on a line that are no comment
+# What ends with the offset of a dump's row
+_OFFSET_END: Final = re.compile(r"(?:^|[\s|])((?:0[xX])?[0-9A-Fa-f]{4,16})[:|>-]?\s*$")
+_CLOCK: Final = re.compile(r"\d\d:\d\d:\d\d")
 _LONG_HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?=[A-Fa-f]{0,20}[0-9])[0-9A-Fa-f]{16,}+(?![0-9A-Za-z])")
 
 
@@ -47,6 +57,10 @@ def uncommented(source: Source) -> Source | None:
         if match["quoted"] is None:
             if "..." in match[0] or "…" in match[0]:
                 return None  # it may stand for bytes that were left out
+            first = text.rfind("\n", 0, match.start()) + 1
+            least = _MANY if text[first : match.start()].strip() else 3
+            if _size(match[0]) >= least:
+                return None  # a row of bytes: its mark stood before each row
             out.append(text[position : match.start()])
             out.append(blanks(match[0]))
             position = match.end()
@@ -58,23 +72,36 @@ def uncommented(source: Source) -> Source | None:
 
 def iter_unprefixed(source: Source) -> Iterator[Source]:
     """The source without what a log, an editor or a tool put before each line, cut in several ways."""
+    for cuts in _iter_cuts(source):
+        if _spare_bytes([line[:cut] for line, cut in zip(source.lines, cuts, strict=True)]):
+            yield source.kept(cuts)
+    numbers = [_NUMBERED.match(line) for line in source.lines]
+    if all(match or not line.strip() for match, line in zip(numbers, source.lines, strict=True)):
+        values = [int(match[1]) for match in numbers if match]
+        padded = any(match[1][0] == "0" and match[1] != "0" for match in numbers if match)
+        if values == list(range(values[0], values[0] + len(values))) and (len(values) > 1 or not padded):
+            yield source.kept([match.end() if match else 0 for match in numbers])
+
+
+def _iter_cuts(source: Source) -> Iterator[list[int]]:
+    """The lengths of what may stand before the bytes in each line."""
     times = [_TIME.match(line) for line in source.lines]
     timed = [match.end() if match else 0 for match in times]
     if all(match or not line.strip() for match, line in zip(times, source.lines, strict=True)):
-        yield source.kept(timed)
+        yield timed
         parts = [_LOG_PARTS.match(line, end) for line, end in zip(source.lines, timed, strict=True)]
         if any(parts):
             cuts = [part.end() if part else end for part, end in zip(parts, timed, strict=True)]
             if _alike(source, timed, cuts):
-                yield source.kept(cuts)
+                yield cuts
         for mark in _SEPARATORS:
             places = [line.find(mark, end) for line, end in zip(source.lines, timed, strict=True)]
             if all(at >= 0 or not line.strip() for at, line in zip(places, source.lines, strict=True)):
                 cuts = [at + len(mark) if at >= 0 else 0 for at in places]
                 if _alike(source, timed, cuts):
-                    yield source.kept(cuts)
+                    yield cuts
     elif all((part := _LOG_PARTS.match(line)) and part[0].rstrip()[-1] in ":|>]" for line in source.lines):
-        yield source.kept([part.end() for line in source.lines if (part := _LOG_PARTS.match(line))])
+        yield [part.end() for line in source.lines if (part := _LOG_PARTS.match(line))]
     rows = [line for line in source.lines if line.strip()]
     if len(rows) < 2:
         return
@@ -82,13 +109,27 @@ def iter_unprefixed(source: Source) -> Iterator[Source]:
     for mark in ("| ", ": ", "] ", "> ", " "):
         cut = common.rfind(mark) + len(mark)
         if cut >= len(mark) and re.search("[G-Zg-z]", common[:cut]):
-            yield source.kept([cut if line.strip() else 0 for line in source.lines])
+            if not any(row[cut:].startswith("|") for row in rows):
+                yield [cut if line.strip() else 0 for line in source.lines]
             break
-    numbers = [_NUMBERED.match(line) for line in source.lines]
-    if all(match or not line.strip() for match, line in zip(numbers, source.lines, strict=True)):
-        values = [int(match[1]) for match in numbers if match]
-        if values == list(range(values[0], values[0] + len(values))):
-            yield source.kept([match.end() if match else 0 for match in numbers])
+
+
+def _size(text: str) -> int:
+    """How many bytes a comment has, if it is a row of them; 0 for others."""
+    text = _CLOCK.sub("", text)
+    if byte_share(text) < 0.6 or is_frame(text.strip("#/;-* \t")):
+        return 0
+    return sum(max(1, len(word) // 2) for word in _WORDS.findall(text) if _BYTES.fullmatch(word))
+
+
+def _spare_bytes(prefixes: list[str]) -> bool:
+    """Whether what stands before the bytes in each line has neither bytes nor the offsets of rows."""
+    if any(_PAIRS.search(_CLOCK.sub("", prefix)) or _BARE_HEX.search(prefix) for prefix in prefixes):
+        return False
+    if len({tuple(_NUMBER.findall(prefix)) for prefix in prefixes if prefix.strip()}) > 1:
+        return False
+    ends = {match[1] for prefix in prefixes if (match := _OFFSET_END.search(prefix))}
+    return len(ends) < 2 and not any(end[:2] in ("0x", "0X") for end in ends)
 
 
 def _alike(source: Source, starts: list[int], ends: list[int]) -> bool:
@@ -180,26 +221,44 @@ def frame_around(source: Source, first: int, last: int) -> tuple[int, int]:
     return first, last
 
 
-def hint(source: Source) -> str:
-    """Why a text that is mostly hex is no form of bytes: what stands in the way; empty for others."""
+def hint(source: Source, fits: Callable[[Source], bool]) -> str:
+    """Why a text that is mostly hex is no form of bytes: what stands in the way; empty for others.
+
+    `fits`: whether a text is of a form. The word, or else the line, without which the text would be.
+    """
     lines = source.plain.split("\n")
     digits = whole = 0
-    letters = False
-    for line in lines:
-        for word in _WORDS.findall(line):
-            whole += len(word)
-            if _BYTES.fullmatch(word) or _LONG_HEX.search(word):
-                digits += len(word)
-                letters = letters or not word.isdigit()
-    if digits < 16 or digits * 2 < whole or not letters:
-        return ""
+    letters = long = False
+    others: list[tuple[int, re.Match[str]]] = []
+    found = 0  # of the others, before the first bytes
     for row, line in enumerate(lines):
         for match in _WORDS.finditer(line):
-            if not _BYTES.fullmatch(match[0]) and not _LONG_HEX.fullmatch(match[0]):
-                number, column = source.place_in(row, match.start())
-                shown = match[0] if len(match[0]) <= 20 else match[0][:19] + "…"
-                return f"mostly hex, but at line {number}, column {column} {shown!r} fits no form of bytes"
-    return ""
+            whole += len(match[0])
+            if _BYTES.fullmatch(match[0]) or _LONG_HEX.fullmatch(match[0]):
+                digits += len(match[0])
+                letters = letters or not match[0].isdigit()
+                long = long or len(match[0]) >= 16
+                found = found if digits > len(match[0]) else len(others)
+            else:
+                others.append((row, match))
+    if digits < 16 or digits * (3 if long else 2) < whole or not letters or not others:
+        return ""
+    row, word = others[found if found < len(others) else -1]
+    if len(source.text) <= _MOST_TRIED:
+        for number, other in others[:_MOST_WORDS]:
+            line = lines[number]
+            clean = line[: other.start()] + " " * len(other[0]) + line[other.end() :]
+            if fits(source.with_lines([*lines[:number], clean, *lines[number + 1 :]])):
+                row, word = number, other
+                break
+        else:
+            for number in list(dict.fromkeys(number for number, _ in others))[:_MOST_WORDS]:
+                if fits(source.with_lines([*lines[:number], "", *lines[number + 1 :]])):
+                    row, word = next(other for other in others if other[0] == number)
+                    break
+    place, column = source.place_in(row, word.start())
+    shown = word[0] if len(word[0]) <= 20 else word[0][:19] + "…"
+    return f"mostly hex, but at line {place}, column {column} {shown!r} fits no form of bytes"
 
 
 def taken(source: Source, first: int, last: int) -> str:

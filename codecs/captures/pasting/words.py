@@ -63,7 +63,7 @@ NUMBERS: Final = [
 def words_of(body: str, kind: Kind, most: int = 1 << 30) -> list[tuple[str, int, int]]:
     """The words that `body` begins with, each with its start and end."""
     words: list[tuple[str, int, int]] = []
-    position, short = 0, False
+    position, short, prefixed = 0, False, False
     while len(words) < most and not short:
         start = position
         if words and body[position : position + 1] == "-":
@@ -80,7 +80,10 @@ def words_of(body: str, kind: Kind, most: int = 1 << 30) -> list[tuple[str, int,
             break
         digits = match[0]
         if kind.width:
-            digits = digits[2:] if digits[:2] in ("0x", "0X") and kind.width != len(digits) else digits
+            if words and (digits[1:2] in ("x", "X")) != prefixed:
+                break  # an offset of a row that was joined to this one
+            prefixed = digits[1:2] in ("x", "X")
+            digits = digits[2:] if prefixed else digits
             if len(digits) % 2:
                 break
             short = len(digits) < kind.width
