@@ -37,6 +37,20 @@ class Evidence(NamedTuple):
 NO_EVIDENCE: Final = Evidence(bits=0.0, reasons=())
 
 
+def messages_evidence(
+    bits: float, reasons: list[str], messages: i64, whole: bool, at_end: float, settle: str = ""
+) -> Evidence:
+    """The evidence of messages that follow one another; `at_end` counts if the bytes end with the last."""
+    return Evidence(
+        bits=bits,
+        reasons=tuple(reasons),
+        settle=settle,
+        whole=whole,
+        one=whole and messages == 1,
+        at_end=at_end if whole else 0.0,
+    )
+
+
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Exchange:
     """A message's part in a conversation.

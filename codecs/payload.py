@@ -5,6 +5,7 @@ from typing import Final
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.codec import Codec
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import java, throwable
@@ -14,7 +15,7 @@ from wirelens.codecs.hessian.reading import cut, value_words
 from wirelens.codecs.json_input import one_of
 from wirelens.codecs.json_text import JsonTextError, dumps, loads
 from wirelens.codecs.node import Json, Node, field
-from wirelens.codecs.tape import Fault, Tape
+from wirelens.codecs.tape import Buffer, Fault, Tape
 from wirelens.codecs.words import count
 
 DIALECTS: Final[dict[int, str]] = {dialect: d.NAMES[dialect] for dialect in (d.V1, d.DRAFT, d.FINAL)}
@@ -35,6 +36,36 @@ def dialect_named(value: Json, usual: int, path: str) -> int:
         return usual
     named = one_of(value, DIALECTS.values(), path)
     return next(dialect for dialect, name in DIALECTS.items() if name == named)
+
+
+class Envelope(Codec):
+    """An envelope of Hessian, whose messages contain Java values."""
+
+    carries = PROTOCOLS
+    summary_has_kind = True
+
+    def first(self, data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:
+        """See Codec.first."""
+        return self.resync(data, start, end)
+
+    def annotate(self, node: Node) -> str:
+        """The meaning of a value of a well-known Java class."""
+        return java.annotate(node)
+
+    def details(self, node: Node) -> list[str]:
+        """The stack trace of an exception."""
+        return throwable.stack_trace(node)
+
+
+def decoded(codec: Codec, data: bytes) -> Tape | None:
+    """The tape of the frame that `data` is; None if it does not decode."""
+    buffer = Buffer(data)
+    tape = Tape(buffer)
+    try:
+        codec.decode(Cursor(buffer, 0, len(data)), tape, True)
+    except DecodeError:
+        return None
+    return tape
 
 
 # --- the trial of dialects ------------------------------------------------------------------------------
@@ -208,20 +239,10 @@ JSON_LINES: Final[i64] = t.head(t.COMPUTED, field("json", None, _lines_of))
 # --- for people -----------------------------------------------------------------------------------------
 
 
-def annotate(node: Node) -> str:
-    """What a Hessian value means beyond its raw fields."""
-    return java.annotate(node)
-
-
 def annotate_argument(node: Node, declared: str) -> str:
     """What an argument means, after its declared type; `declared` may be empty."""
     meaning = java.annotate(node)
     return f"{declared}; {meaning}" if declared and meaning else declared or meaning
-
-
-def details(node: Node) -> list[str]:
-    """The lines of an exception's stack trace."""
-    return throwable.stack_trace(node)
 
 
 def exception_words(value: Node) -> str:

@@ -5,22 +5,20 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import i64
 
-from wirelens.codecs import payload
 from wirelens.codecs.bolt import reading
 from wirelens.codecs.bolt.decoding import declared_length, decode_frame
 from wirelens.codecs.bolt.encoding import encode_frame
 from wirelens.codecs.bolt.evidence import evidence, next_header
-from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
+from wirelens.codecs.codec import CallFacts, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.node import Json, Node
+from wirelens.codecs.payload import Envelope
 from wirelens.codecs.tape import Tape
 
 
-class Bolt(Codec):
+class Bolt(Envelope):
     """Bolt, as SOFABolt and SOFA RPC implement it."""
 
-    carries = payload.PROTOCOLS
-    summary_has_kind = True
     kinds: tuple[str, ...] = ("request", "oneway", "response", "heartbeat")
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
@@ -39,10 +37,6 @@ class Bolt(Codec):
         """See Codec.resync."""
         return next_header(data, start, end)
 
-    def first(self, data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:
-        """See Codec.first."""
-        return self.resync(data, start, end)
-
     def kind(self, root: Node) -> str:
         """See reading.kind."""
         return reading.kind(root)
@@ -54,10 +48,6 @@ class Bolt(Codec):
     def annotate(self, node: Node) -> str:
         """See reading.annotate."""
         return reading.annotate(node)
-
-    def details(self, node: Node) -> list[str]:
-        """The stack trace of an exception."""
-        return payload.details(node)
 
     def exchange(self, root: Node) -> Exchange:
         """See reading.exchange."""

@@ -18,9 +18,8 @@ from wirelens.codecs.bolt.vocabulary import (
     RESPONSE_COMMAND,
     SWITCH_CHECKSUM,
 )
-from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence
-from wirelens.codecs.cursor import Cursor
-from wirelens.codecs.tape import Buffer, Tape
+from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, messages_evidence
+from wirelens.codecs.payload import decoded
 from wirelens.codecs.words import count
 
 USUAL_CONTENT: Final = 1 << 24  # bytes; most that a header may announce if found after damage or probed
@@ -81,10 +80,8 @@ def evidence(codec: Codec, data: bytes) -> Evidence:
     if broken:
         reasons.append("against it: the length does not lead to another header")
     first = frame_size(data, 0)
-    if named and first <= min(end, PROBED_FRAME):
-        buffer = Buffer(data[:first])
-        tape = Tape(buffer)
-        codec.decode(Cursor(buffer, 0, first), tape, True)
+    tape = decoded(codec, data[:first]) if named and first <= min(end, PROBED_FRAME) else None
+    if tape is not None:
         crc = tape.find(0, CRC)
         if crc >= 0 and tape.head(crc) >> t.FORM_SHIFT & t.FORM_MASK == 0:
             bits += CHECKSUM_BITS
@@ -92,14 +89,7 @@ def evidence(codec: Codec, data: bytes) -> Evidence:
         if tape.fault_count() == 0 and tape.find(0, CONTENT) >= 0:
             bits += CONTENT_BITS
             reasons.append("the first content decodes")
-    return Evidence(
-        bits=max(bits, 0.0),
-        reasons=tuple(reasons),
-        settle=settle,
-        whole=whole,
-        one=whole and frames == 1,
-        at_end=LENGTH_BITS if whole else 0.0,
-    )
+    return messages_evidence(max(bits, 0.0), reasons, frames, whole, LENGTH_BITS, settle)
 
 
 def next_header(data: bytes, start: i64, end: i64) -> i64:

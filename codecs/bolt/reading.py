@@ -29,6 +29,7 @@ from wirelens.codecs.bolt.vocabulary import (
 )
 from wirelens.codecs.call_words import Carried, error_line
 from wirelens.codecs.codec import CallFacts, Exchange
+from wirelens.codecs.hessian import java
 from wirelens.codecs.hessian.descriptors import java_type, parameter_list
 from wirelens.codecs.hessian.members import TEXTS, class_name, follow, text_of
 from wirelens.codecs.hessian.reading import value_words
@@ -41,7 +42,6 @@ from wirelens.codecs.payload import (
     exception_words,
     result_words,
 )
-from wirelens.codecs.payload import annotate as annotate_value
 from wirelens.codecs.tape import Tape
 from wirelens.codecs.words import count
 
@@ -80,7 +80,7 @@ def annotate(node: Node) -> str:
     parent = node.parent
     if parent is not None and parent.field.name == "values" and node.position:
         return annotate_argument(node, _declared_type(parent, int(node.position) - 1))
-    return annotate_value(node)
+    return java.annotate(node)
 
 
 def exchange(root: Node) -> Exchange:

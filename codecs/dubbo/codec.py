@@ -5,8 +5,7 @@ from typing import Final
 from librt.strings import BytesWriter, read_i32_be
 from mypy_extensions import i64
 
-from wirelens.codecs import payload
-from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
+from wirelens.codecs.codec import CallFacts, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.dubbo import reading
 from wirelens.codecs.dubbo.decoding import decode_message
@@ -14,14 +13,13 @@ from wirelens.codecs.dubbo.encoding import encode_message
 from wirelens.codecs.dubbo.evidence import evidence, next_header
 from wirelens.codecs.dubbo.vocabulary import HEADER_SIZE
 from wirelens.codecs.node import Json, Node
+from wirelens.codecs.payload import Envelope
 from wirelens.codecs.tape import Tape
 
 
-class Dubbo(Codec):
+class Dubbo(Envelope):
     """Dubbo's own protocol, as servers of Apache Dubbo and dubbox implement it."""
 
-    carries = payload.PROTOCOLS
-    summary_has_kind = True
     kinds: tuple[str, ...] = ("request", "oneway", "response", "heartbeat", "event")
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
@@ -40,10 +38,6 @@ class Dubbo(Codec):
         """See Codec.resync."""
         return next_header(data, start, end)
 
-    def first(self, data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:
-        """See Codec.first."""
-        return self.resync(data, start, end)
-
     def kind(self, root: Node) -> str:
         """See reading.kind."""
         return reading.kind(root)
@@ -55,10 +49,6 @@ class Dubbo(Codec):
     def annotate(self, node: Node) -> str:
         """See reading.annotate."""
         return reading.annotate(node)
-
-    def details(self, node: Node) -> list[str]:
-        """The stack trace of an exception."""
-        return payload.details(node)
 
     def exchange(self, root: Node) -> Exchange:
         """See reading.exchange."""

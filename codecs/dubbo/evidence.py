@@ -5,8 +5,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence
-from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, messages_evidence
 from wirelens.codecs.dubbo.vocabulary import (
     EVENT_FLAG,
     HEADER_SIZE,
@@ -19,7 +18,7 @@ from wirelens.codecs.dubbo.vocabulary import (
     STATUSES,
     TWO_WAY_FLAG,
 )
-from wirelens.codecs.tape import Buffer, Tape
+from wirelens.codecs.payload import decoded
 from wirelens.codecs.words import count
 
 USUAL_BODY: Final = 1 << 24  # bytes; most that a header may announce if it is found after damage or probed
@@ -71,14 +70,7 @@ def evidence(codec: Codec, data: bytes) -> Evidence:
     if frames and HEADER_SIZE + _length(data, 0) <= end and _body_decodes(codec, data, 0):
         bits += BODY_BITS
         reasons.append("the first body decodes")
-    return Evidence(
-        bits=max(bits, 0.0),
-        reasons=tuple(reasons),
-        settle=settle,
-        whole=whole,
-        one=whole and frames == 1,
-        at_end=LENGTH_BITS if whole else 0.0,
-    )
+    return messages_evidence(max(bits, 0.0), reasons, frames, whole, LENGTH_BITS, settle)
 
 
 def next_header(data: bytes, start: i64, end: i64) -> i64:
@@ -143,10 +135,5 @@ def _body_decodes(codec: Codec, data: bytes, at: i64) -> bool:
     after = at + HEADER_SIZE + _length(data, at)
     if after - at > PROBED_BODY:
         return False
-    buffer = Buffer(data[at:after])
-    tape = Tape(buffer)
-    try:
-        codec.decode(Cursor(buffer, 0, len(buffer.data)), tape, True)
-    except DecodeError:
-        return False
-    return tape.fault_count() == 0
+    tape = decoded(codec, data[at:after])
+    return tape is not None and tape.fault_count() == 0

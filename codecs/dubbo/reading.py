@@ -24,11 +24,11 @@ from wirelens.codecs.dubbo.vocabulary import (
     TWO_WAY,
     TYPE,
 )
+from wirelens.codecs.hessian import java
 from wirelens.codecs.hessian.descriptors import descriptor_types, java_type, parameter_list
 from wirelens.codecs.hessian.reading import cut, type_word, value_words
 from wirelens.codecs.node import Node
 from wirelens.codecs.payload import PARTIAL, annotate_argument, exception_class, json_lines, result_words
-from wirelens.codecs.payload import annotate as annotate_value
 from wirelens.codecs.words import count
 
 ANNOTATED: Final = 64  # at most this many arguments are shown with their declared types
@@ -116,7 +116,7 @@ def annotate(node: Node) -> str:
         return f"a generic call of {called}" if called else ""
     if parent is not None and parent.field.name == "arguments" and parent.parent is not None:
         return annotate_argument(node, _declared_type(parent.parent, int(node.position)))
-    return annotate_value(node)
+    return java.annotate(node)
 
 
 def exchange(root: Node) -> Exchange:

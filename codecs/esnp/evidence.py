@@ -6,7 +6,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.background import CHANGE, MEETS, OTHER, prices, proved
-from wirelens.codecs.codec import NO_EVIDENCE, Evidence
+from wirelens.codecs.codec import NO_EVIDENCE, Evidence, messages_evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.esnp import vocabulary as v
 from wirelens.codecs.esnp.decoding import BodyReader, unzigzag
@@ -231,14 +231,7 @@ def evidence(data: bytes) -> tuple[Evidence, int]:
     reasons = _reasons(entries, messages, bodies)
     if whole:
         reasons.append("the last END is the end of the bytes")
-    return Evidence(
-        bits=bits,
-        reasons=tuple(reasons),
-        settle=settle,
-        whole=whole,
-        one=messages == 1,
-        at_end=MEETS if whole else 0.0,
-    ), era
+    return messages_evidence(bits, reasons, messages, whole, MEETS, settle), era
 
 
 def _reasons(entries: int, messages: int, bodies: int) -> list[str]:

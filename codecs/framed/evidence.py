@@ -5,7 +5,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.background import MEETS
-from wirelens.codecs.codec import NO_EVIDENCE, Evidence
+from wirelens.codecs.codec import NO_EVIDENCE, Evidence, messages_evidence
 from wirelens.codecs.framed.vocabulary import DIALECTS, LENGTH_SIZE
 from wirelens.codecs.hessian import evidence as hessian
 from wirelens.codecs.words import count
@@ -64,14 +64,7 @@ def evidence(data: bytes) -> Evidence:
         # content that could be anything makes no frame, whatever its length
         at_end = min(LENGTH_BITS, bits)
         reasons.append("the length leads to the end")
-    return Evidence(
-        bits=bits,
-        reasons=tuple(reasons),
-        settle=settle,
-        whole=whole,
-        one=whole and frames == 1,
-        at_end=at_end,
-    )
+    return messages_evidence(bits, reasons, frames, whole, at_end, settle)
 
 
 def _length(data: bytes, at: i64) -> i64:

@@ -571,7 +571,7 @@ def likelier_packets(cursor: Cursor, plain: Tape) -> Tape | None:
     None if that is not so. A row of packets often reads as values too, such as 3,000 empty lists where there
     is one text of 3,000 times `x`.
     """
-    if cursor.pos < cursor.end or plain.size() < 3 or plain.head(1) != m.VALUES:
+    if cursor.pos < cursor.end or plain.size() < 3 or plain.head(1) & ~t.BROKEN != m.VALUES:
         return None
     first: i64 = 2
     while plain.head(first) & t.HIDDEN and plain.next(first) < plain.size():
@@ -596,7 +596,7 @@ def _unlikely_values(tape: Tape) -> i64:
     while index < tape.size():
         head = tape.head(index)
         kind = head & t.KIND_MASK
-        if head == m.VALUES:
+        if head & ~t.BROKEN == m.VALUES:
             values = len(Node(tape, int(index), tape.buffer))
             unlikely += 2 if values == 0 else values - 1
         elif head & t.HIDDEN == 0:

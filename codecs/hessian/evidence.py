@@ -223,7 +223,7 @@ def _reads(dialect: i64, data: bytes) -> bool:
 
 def _top(tape: Tape) -> i64:
     """The number of values of a message of plain values; 0 for any other message."""
-    if tape.size() < 2 or tape.head(1) != VALUES:
+    if tape.size() < 2 or tape.head(1) & ~t.BROKEN != VALUES:
         return 0
     count: i64 = 0
     at: i64 = 2

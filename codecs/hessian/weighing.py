@@ -116,7 +116,7 @@ class Weighing:
         limit = min(count, MOST_NODES)
         after: i64 = 0
         first: i64 = 2  # the next value at the top
-        values = words[t.WIDTH + t.HEAD] == VALUES
+        values = words[t.WIDTH + t.HEAD] & ~t.BROKEN == VALUES
         while index < limit:
             self.at_top = values and index >= first
             if self.at_top:

@@ -5,7 +5,6 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import i64
 
-from wirelens.codecs import payload
 from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.http import reading
@@ -13,15 +12,14 @@ from wirelens.codecs.http.decoding import decode_message
 from wirelens.codecs.http.encoding import encode_message
 from wirelens.codecs.http.evidence import evidence, first_start, next_start
 from wirelens.codecs.node import Json, Node
+from wirelens.codecs.payload import Envelope
 from wirelens.codecs.tape import Tape
 
 
-class Http(Codec):
+class Http(Envelope):
     """HTTP/1.1 and 1.0."""
 
-    carries = payload.PROTOCOLS
     tunnelled = True
-    summary_has_kind = True
     kinds: tuple[str, ...] = ("request", "response")
     may_leave = True
 
@@ -64,14 +62,6 @@ class Http(Codec):
     def summary(self, root: Node) -> str:
         """See reading.summary."""
         return reading.summary(root)
-
-    def annotate(self, node: Node) -> str:
-        """The meaning of a value of a well-known Java class."""
-        return payload.annotate(node)
-
-    def details(self, node: Node) -> list[str]:
-        """The stack trace of an exception."""
-        return payload.details(node)
 
     def derives(self, node: Node) -> bool:
         """See Codec.derives."""

@@ -5,7 +5,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.background import MEETS, OTHER, prices, proved
-from wirelens.codecs.codec import NO_EVIDENCE, Evidence
+from wirelens.codecs.codec import NO_EVIDENCE, Evidence, messages_evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.magline import vocabulary as v
 from wirelens.codecs.magline.deployed import end_of_cut, head_at
@@ -219,11 +219,4 @@ def _result(bits: float, reasons: list[str], settle: str, whole: bool, fixed: bo
     if whole:
         reasons.append("the lengths lead to the end of the bytes")
         at_end = 4.0 if fixed else 4.0 + MEETS
-    return Evidence(
-        bits=max(bits, 0.0),
-        reasons=tuple(reasons),
-        settle=settle,
-        whole=whole,
-        one=frames == 1,
-        at_end=at_end,
-    )
+    return messages_evidence(max(bits, 0.0), reasons, frames, whole, at_end, settle)

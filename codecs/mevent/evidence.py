@@ -5,7 +5,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.background import CHANGE, OTHER, prices, proved
-from wirelens.codecs.codec import NO_EVIDENCE, Evidence
+from wirelens.codecs.codec import NO_EVIDENCE, Evidence, messages_evidence
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.mevent import decoding
 from wirelens.codecs.mevent import vocabulary as v
@@ -253,14 +253,7 @@ def _evidence(data: bytes) -> Evidence:
     if cursor.pos == end and messages > 1:
         reasons.append(f"{messages} messages fill the bytes")
     bits += weak
-    return Evidence(
-        bits=bits,
-        reasons=tuple(reasons),
-        settle="" if bits >= SETTLED else settle,
-        whole=whole,
-        one=messages == 1,
-        at_end=4.0 if whole else 0.0,
-    )
+    return messages_evidence(bits, reasons, messages, whole, 4.0, "" if bits >= SETTLED else settle)
 
 
 def _reason(root: Node, cut: bool) -> str:

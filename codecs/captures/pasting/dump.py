@@ -229,8 +229,6 @@ class Dump(PartReader):
             try:
                 data, texts = self._read_rows(kind, places, little)
             except PastedError as error:
-                if error.code == "pasted-cut":
-                    raise
                 if failure is None or (error.line, error.column) > (failure.line, failure.column):
                     failure = error
                 continue
@@ -247,7 +245,13 @@ class Dump(PartReader):
                     self.source, self.source_offset(rows[0]), "big-endian words", "little-endian words"
                 )
             results = [results[int(order)]]
-        data, little, _ = results[0]
+        data, little, texts = results[0]
+        last = rows[-1]
+        if last.body and little and kind.size > 1 and not texts and not self.forced and data.endswith(b"\0"):
+            if not rows[0].mark and len(words_of(last.body, kind)[-1][0]) == kind.width:
+                end = len(self.source.lines[last.index].rstrip()) - 1
+                text = "the closing line with the length is missing: the last word may be padded"
+                raise self.error(last, end, text, code="pasted-cut")
         return data, ", little-endian" if little and kind.size > 1 else ""
 
     def _address(self) -> bool:
@@ -347,23 +351,6 @@ class Dump(PartReader):
                 "pasted-damaged",
                 f"{self.part.claimed} bytes by this line, but {len(data)} in the dump",
             )
-        if (
-            rows[-1].body
-            and little
-            and kind.size > 1
-            and not texts
-            and not self.forced
-            and data.endswith(b"\0")
-        ):
-            last = rows[-1]
-            words = words_of(last.body, kind)
-            if not rows[0].mark and len(words[-1][0]) == kind.width:
-                raise self.error(
-                    last,
-                    len(self.source.lines[last.index].rstrip()) - 1,
-                    "the closing line with the length is missing: the last word may be padded",
-                    code="pasted-cut",
-                )
         return data, texts
 
     def _row(self, row: Row, kind: Kind, little: bool, size: int, texts: bool) -> tuple[bytes, int, bool]:

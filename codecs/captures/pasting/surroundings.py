@@ -109,7 +109,7 @@ def _iter_cuts(source: Source) -> Iterator[list[int]]:
     for mark in ("| ", ": ", "] ", "> ", " "):
         cut = common.rfind(mark) + len(mark)
         if cut >= len(mark) and re.search("[G-Zg-z]", common[:cut]):
-            if not any(row[cut:].startswith("|") for row in rows):
+            if mark != " " or not any(row[cut:].startswith("|") for row in rows):
                 yield [cut if line.strip() else 0 for line in source.lines]
             break
 
