@@ -148,6 +148,7 @@ class Codec:
     )
     may_leave: bool = False  # whether after some messages the stream is of another protocol
     kinds: tuple[str, ...] = ()  # the words of `kind`; it may also give numbers that have no word
+    contextual: bool = False  # whether its summaries depend on the messages before
     codes: dict[str, Code] = {}  # noqa: RUF012  # codes of its notes and errors that codes.py does not have
 
     def __init__(self, name: str) -> None:
@@ -210,6 +211,18 @@ class Codec:
     def summary(self, root: Node) -> str:
         """The message in one line, in the protocol's own terms."""
         return self.kind(root)
+
+    def context(self, root: Node, before: str | None, answered: str) -> str:
+        """What the conversation makes of this message, in a word for `summary_in`; empty if nothing.
+
+        `before`: the last such word of its direction, None if its start was not captured; `answered`: the key
+        of the request that it answers.
+        """
+        return ""
+
+    def summary_in(self, root: Node, context: str) -> str:
+        """As `summary`, of a message in a conversation; `context` is not empty."""
+        return self.summary(root)
 
     def annotate(self, node: Node) -> str:
         """What a node means beyond its value, for people; usually empty."""

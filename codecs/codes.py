@@ -50,6 +50,7 @@ CODES: Final[dict[str, Code]] = {
     "length-cut": Code(
         "the writer kept 16 bits of the length of the preceding frame, shown by the next head"
     ),
+    "short-body": Code("a body lacks what its command has, as a known writer leaves it out"),
     "bad-protobuf": Code("the body is not a protobuf message"),
     # Hessian
     "gadget-class": Code("a class known from attacks on deserialization", DANGER),

@@ -600,6 +600,12 @@ class Conversations:
                     pair = self._pairs.requested(side, exchange, record, time_us)
                 if record.codec.may_leave:
                     self._watch(side if role == "reply" else other)
+            if record.codec.contextual:
+                before = None if side.incomplete and not side.context else side.context
+                record.context = record.codec.context(
+                    root, before, self._pairs.key if role == "reply" else ""
+                )
+                side.context = record.context or side.context
         if self.sources:
             latency_us: i64 = -1 if latency is None else latency
             place = self._place(side)

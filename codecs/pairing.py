@@ -20,10 +20,15 @@ LEAST_REPEATED: Final = 32  # bytes of a reply without an id, beyond which an eq
 
 
 class Pairs:
-    """Pairs the messages of all flows. `number`: that of the last pair; `waiting`: of all requests."""
+    """Pairs the messages of all flows.
+
+    `number`: that of the last pair; `waiting`: of all requests; `key`: that of the request which the last
+    reply answers, empty if that is not known.
+    """
 
     def __init__(self) -> None:
         self.number: i64 = 0
+        self.key = ""
         self.waiting: Final = Waiting()
 
     def requested(self, side: Side, exchange: Exchange, record: Record, time_us: i64) -> i64:
@@ -94,6 +99,7 @@ class Pairs:
         """The pair of a reply of `side`, and the time of its request; 0 for what is unknown."""
         flow = side.flow
         requests = other.requests
+        self.key = ""
         if requests is None:
             return self._unasked(side, other, exchange, record, time_us)
         if flow.transport == "udp" and not exchange.key:
@@ -109,6 +115,7 @@ class Pairs:
         key, request = requests.answer(exchange, _received(side, other), end)
         if request is None:
             return self._unasked(side, other, exchange, record, time_us)
+        self.key = key
         if not request.answered:
             request.answered = True
             if request.expected:

@@ -124,6 +124,7 @@ class Record:
         self.raw: Final = raw
         self.origin: Origin | None = None
         self.extra_notes: list[Note] | None = None  # notes from the message's surroundings
+        self.context = ""  # see Codec.context
 
     def __repr__(self) -> str:
         size = count(self.length, "byte")
@@ -187,6 +188,8 @@ class Record:
         """The message in one line."""
         root = self.root
         if root is not None and self.codec is not None:
+            if self.context:
+                return shortened(self.codec.summary_in(root, self.context))
             return shortened(self.codec.summary(root))
         error = self.error
         reason = f": {error.text} at offset {error.offset}" if error is not None and error.text else ""

@@ -54,6 +54,7 @@ class Side:
         self.ending = False  # whether it ends with the pieces that wait
         self.foreign = False  # whether bytes of no known protocol came
         self.phase: i64 = 0  # how often its stream left a protocol
+        self.context = ""  # the last one of its messages: see Codec.context
         self.role = ""  # of its messages with a counterpart, "both" if there are two
         self.sequence: i64 = -1  # TCP sequence number of its first byte
         self.acked: i64 = -1  # the highest acknowledgment number that it had sent with data
@@ -115,7 +116,7 @@ class Side:
             tuple(arrivals),
             tuple([tuple(note) for note in self.notes or ()]),
             () if self.requests is None else self.requests.save(),
-            (self.ended, self.foreign, int(self.phase), self.role),
+            (self.ended, self.foreign, int(self.phase), self.role, self.context),
             (self.damaged, self.incomplete, self.broken, self.ending, self.contained, self.awaited),
             (int(self.sequence), int(self.acked), int(self.acked_before), int(self.opposite)),
         )
@@ -134,6 +135,6 @@ class Side:
         if requests:
             self.requests = Requests(waiting)
             self.requests.load(requests)
-        self.ended, self.foreign, self.phase, self.role = flags
+        self.ended, self.foreign, self.phase, self.role, self.context = flags
         self.damaged, self.incomplete, self.broken, self.ending, self.contained, self.awaited = losses
         self.sequence, self.acked, self.acked_before, self.opposite = tcp

@@ -88,7 +88,7 @@ REFERRED: Final = 1 << 9  # a back reference points to this list, map or object
 EMBEDDED: Final = 1 << 10  # content lies in another buffer, `Tape.buffers[number]`
 SIMPLE: Final = 1 << 11  # text in printable ASCII with nothing that JSON escapes
 VALUED: Final = 1 << 12  # of a CLASS: each of its objects has one value, without a name, in place of fields
-BROKEN: Final = 1 << 13  # an error ended the node before its own end
+BROKEN: Final = 1 << 13  # an error ended the node before its own end; heads are compared without it
 
 KIND_MASK: Final = 0xFF
 FORM_SHIFT: Final = 16

@@ -16,6 +16,7 @@ class SpecifiedMagline(Codec):
     """Frames with the specified 16-byte head."""
 
     kinds: tuple[str, ...] = reading.SPECIFIED_KINDS
+    contextual = True
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""
@@ -44,6 +45,14 @@ class SpecifiedMagline(Codec):
     def summary(self, root: Node) -> str:
         """See Codec.summary."""
         return reading.specified_summary(root)
+
+    def context(self, root: Node, before: str | None, answered: str) -> str:
+        """See Codec.context."""
+        return reading.specified_context(root, before, answered)
+
+    def summary_in(self, root: Node, context: str) -> str:
+        """See Codec.summary_in."""
+        return reading.specified_summary(root, context)
 
     def annotate(self, node: Node) -> str:
         """See Codec.annotate."""

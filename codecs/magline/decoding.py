@@ -187,7 +187,9 @@ def _read_deployed_body(cursor: Cursor, tape: Tape, cmd: int) -> None:
         read_rest(cursor, tape, v.DATA_HEAD)
         return
     if cmd == v.OLD_SYN and cursor.left() == 0:
-        return  # the Go writer's SYN
+        text = f"SYN has {layout.size} bytes; the packer of the Go server writes none"
+        tape.note("short-body", cursor.pos, text, cursor.buffer)
+        return
     if cursor.left() < layout.size:
         text = f"{v.DEPLOYED_COMMANDS[cmd]} has {layout.size} bytes, {cursor.left()} are present"
         fault = Fault("truncated", cursor.buffer.absolute(cursor.pos), text)

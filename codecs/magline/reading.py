@@ -28,6 +28,16 @@ _ACTIONS: Final[dict[int, str]] = {
     v.KNOT_AGENT_QUIT: "the agent quits",
     v.KNOT_DISCARD_AGENT: "the knot discards the agent",
 }
+# What the conversation makes of a message: see Codec.context
+FIRST: Final = "first"
+AGAIN: Final = "again"
+REFUSAL: Final = "refusal"
+FAILURE: Final = "failure"
+AFTER_REFUSAL: Final = "after refusal"
+_OPENINGS: Final = {
+    FIRST: "the client opens a session",
+    AGAIN: "the client asks for a session again, as after a break",
+}
 # Its role and key in a conversation; the key "agent" is followed by the agent's id.
 _EXCHANGES: Final[dict[int, tuple[str, str]]] = {
     v.OLD_SYN: ("request", "connection"),
@@ -47,7 +57,17 @@ def kind(root: Node) -> str:
     return "frame" if cmd is None else cmd.shown
 
 
-def specified_summary(root: Node) -> str:
+def specified_context(root: Node, before: str | None, answered: str) -> str:
+    """See Codec.context: the place of SYN, ERR and FIN in the course of the connection."""
+    cmd = root.number_of("cmd")
+    if cmd == v.SYN and before is not None:
+        return AGAIN if before else FIRST
+    if cmd == v.ERR and answered:
+        return REFUSAL if answered == "connection" else FAILURE
+    return AFTER_REFUSAL if cmd == v.FIN and before == REFUSAL else ""
+
+
+def specified_summary(root: Node, context: str = "") -> str:
     """The command, its sequence number, and its part in the course of the connection."""
     cmd = root.number_of("cmd")
     seq = root.number_of("seq")
@@ -59,18 +79,24 @@ def specified_summary(root: Node) -> str:
         return f"{frame}: the body is cut, {_size(body, 'data')}"
     if cmd == v.SYN:
         widths = f"random {_size(body, 'random')}, key {_size(body, 'public_key')}"
-        return f"{frame}: the client opens, or resumes after a break ({widths}); ACK answers, or ERR and FIN"
+        action = _OPENINGS.get(context, "the client opens, or resumes after a break")
+        return f"{frame}: {action} ({widths}); ACK answers, or ERR and FIN"
     if cmd == v.ACK:
         return f"{frame}: the server accepts the SYN (sealed session id, {_size(body, 'sealed')})"
     if cmd == v.ERR:
         numbers = f"business {body.number_of('business_cmd')}, error {body.number_of('error')}"
+        if context == REFUSAL:
+            return f"{frame}: {numbers}; refuses the session, and FIN follows"
+        if context == FAILURE:
+            return f"{frame}: {numbers}; answers REQ with seq {seq}"
         return f"{frame}: {numbers}; answers REQ with seq {seq}, or refuses SYN, and FIN follows"
     if cmd == v.PIN:
         return f"{frame}: ping {body.number_of('ping')}; PON answers"
     if cmd == v.PON:
         return f"{frame}: pong {body.number_of('ping')}"
     if cmd == v.FIN:
-        return f"{frame}: the sender ends the connection, reason {body.number_of('reason')}"
+        when = " after refusing the session" if context == AFTER_REFUSAL else ""
+        return f"{frame}: the sender ends the connection{when}, reason {body.number_of('reason')}"
     if v.REQ <= cmd <= v.PSH:
         frame += f": business {body.number_of('business_cmd')}, {_size(body, 'data')}"
         if cmd == v.REQ:

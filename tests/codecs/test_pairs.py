@@ -237,6 +237,40 @@ def test_a_refused_connect_leaves_http_as_it_is() -> None:
     assert talk.conversations.foreign == 22
 
 
+@pytest.mark.parametrize("saved", [False, True])
+def test_magline_describes_messages_by_their_place_in_the_connection(saved: bool) -> None:
+    def number(cmd: int, seq: int, *words: int) -> bytes:
+        return traffic.magline(cmd, seq, b"".join(word.to_bytes(4, "big") for word in words))
+
+    talk = Talk()
+    found = talk.say(0, traffic.magline(1, 1, bytes(36)))
+    found += talk.say(1, traffic.magline(2, 1, bytes(68)))
+    found += talk.say(0, traffic.magline(6, 2, bytes(20)))
+    found += talk.say(1, number(3, 2, 7, 404))
+    found += talk.say(0, traffic.magline(1, 3, bytes(36)))
+    found += talk.say(1, number(3, 3, 1, 5))
+    if saved:
+        state = talk.conversations.save()
+        talk.conversations = Conversations()
+        talk.conversations.load(state, [talk.flow])
+    found += talk.say(1, number(9, 4, 5), end="fin")
+    lines = [message.record.summary for message in found]
+    assert lines[0].startswith("SYN seq 1: the client opens a session (")
+    assert lines[3] == "ERR seq 2: business 7, error 404; answers REQ with seq 2"
+    assert lines[4].startswith("SYN seq 3: the client asks for a session again, as after a break (")
+    assert lines[5] == "ERR seq 3: business 1, error 5; refuses the session, and FIN follows"
+    assert lines[6] == "FIN seq 4: the sender ends the connection after refusing the session, reason 5"
+
+
+def test_a_magline_stream_joined_in_the_middle_does_not_show_which_syn_is_the_first() -> None:
+    talk = Talk(syn=False)
+    found = talk.say(0, traffic.magline(6, 2, bytes(20)) + traffic.magline(1, 3, bytes(36)))
+    found += talk.say(1, traffic.magline(7, 2, bytes(20)) + traffic.magline(2, 3, bytes(68)))
+    found += talk.conversations.close()
+    (line,) = [message.record.summary for message in found if message.record.kind == "SYN"]
+    assert line.startswith("SYN seq 3: the client opens, or resumes after a break (")
+
+
 def joined_late(saved: bool = False) -> list[Message]:
     """What comes of a stream that shows its first message late, while the other side goes on."""
     first = traffic.magline(1, 1, bytes(36))[1:]  # its first byte is missing, which turns the lengths around
