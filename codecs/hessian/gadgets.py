@@ -4,8 +4,8 @@ A receiver that reads such a class with Hessian's Java library may run code of t
 fields are set, when a map or set puts the object in (hashCode, equals, compareTo), or when something
 prints it (toString). So may one that makes such classes from their names, in generic calls or from JSON.
 
-Sources: marshalsec, ysoserial; the classes that hessian-lite, jackson-databind and fastjson refuse, except
-those that ordinary traffic has.
+Sources: marshalsec, ysoserial; the classes that hessian-lite (DENY_CLASS), Dubbo (serialize.blockedlist),
+sofa-hessian (serialize.blacklist), jackson-databind and fastjson refuse, except those of ordinary traffic.
 """
 
 from typing import Final
@@ -25,6 +25,7 @@ _FILE: Final = "writes a file at a path that the sender chooses"
 _TRIGGER: Final = "calls equals, compareTo, hashCode or toString of an object that the sender supplies"
 _SECOND: Final = "holds a second serialized object that it unpacks"
 _FETCH: Final = "reads a document from an address that the sender chooses"
+_REFUSED: Final = "is on the deny lists of Java's Hessian readers"
 
 # Whole names.
 GADGETS: Final[dict[str, str]] = {
@@ -163,6 +164,8 @@ GADGETS: Final[dict[str, str]] = {
     # refused by jackson-databind, fastjson, hessian-lite
     "br.com.anteros.dbcp.AnterosDBCPConfig": _LOOKUP,
     "br.com.anteros.dbcp.AnterosDBCPDataSource": _LOOKUP,
+    "com.alibaba.druid.stat.JdbcDataSourceStat": _REFUSED,
+    "com.mysql.cj.jdbc.MysqlConnectionPoolDataSource": _SOURCE,
     "com.mysql.cj.jdbc.MysqlXADataSource": _SOURCE,
     "com.mysql.jdbc.jdbc2.optional.MysqlDataSource": _SOURCE,
     "com.newrelic.agent.deps.ch.qos.logback.core.db.DriverManagerConnectionSource": _SOURCE,
@@ -173,14 +176,19 @@ GADGETS: Final[dict[str, str]] = {
     "com.pastdev.httpcomponents.configuration.JndiConfiguration": _LOOKUP,
     "com.sun.deploy.security.ruleset.DRSHelper": _COMMAND,
     "com.sun.org.apache.xalan.internal.lib.sql.JNDIConnectionPool": _LOOKUP,
+    "com.sun.org.apache.xml.internal.security.signature.XMLSignatureInput": _REFUSED,
+    "com.sun.xml.internal.ws.encoding.xml.XMLMessage$XmlDataSource": _TRIGGER,
     "flex.messaging.util.concurrent.AsynchBeansWorkManagerExecutor": _LOOKUP,
+    "groovy.lang.Closure": _METHOD,
     "groovy.lang.GroovyClassLoader": _SCRIPT,
     "groovy.lang.GroovyShell": _SCRIPT,
     "java.lang.Runtime": _COMMAND,
+    "java.util.StringTokenizer": _REFUSED,
     "java.util.logging.FileHandler": _FILE,
     "javax.script.ScriptEngine": _SCRIPT,
     "javax.swing.JEditorPane": _FETCH,
     "javax.swing.JTextPane": _FETCH,
+    "jdk.nashorn.internal.objects.NativeString": _TRIGGER,
     "jodd.db.connection.DataSourceConnectionProvider": _LOOKUP,
     "net.sf.ehcache.hibernate.EhcacheJtaTransactionManagerLookup": _LOOKUP,
     "net.sf.ehcache.transaction.manager.DefaultTransactionManagerLookup": _LOOKUP,
@@ -248,24 +256,34 @@ GADGETS: Final[dict[str, str]] = {
     "org.quartz.utils.JNDIConnectionProvider": _LOOKUP,
     "org.slf4j.ext.EventData": _SECOND,
     "org.springframework.aop.config.MethodLocatingFactoryBean": _SPRING,
+    "org.springframework.beans.BeanWrapperImpl$BeanPropertyHandler": _METHOD,
     "org.springframework.beans.factory.ObjectFactory": _SPRING,
     "org.springframework.beans.factory.config.BeanReferenceFactoryBean": _SPRING,
     "org.yaml.snakeyaml.tokens.DirectiveToken": _SCRIPT,
+    "sun.awt.datatransfer.DataTransferer$IndexOrderComparator": _TRIGGER,
 }
 
 # Names that begin so, exceptions aside.
 PACKAGES: Final[tuple[tuple[str, str], ...]] = (
+    ("aj.org.objectweb.asm.", _BYTECODE),
     ("bsh.", _SCRIPT),
     ("ch.qos.logback.core.db.", _SOURCE),
     ("clojure.", _SCRIPT),
     ("com.alibaba.citrus.springext.", _SPRING),
+    ("com.alibaba.druid.pool.", _SOURCE),
     ("com.alibaba.hotcode.internal.org.apache.commons.collections.functors.", _METHOD),
+    ("com.alipay.custrelation.service.model.redress.", _REFUSED),
     ("com.alipay.oceanbase.obproxy.druid.pool.", _SOURCE),
     ("com.caucho.config.types.", _LOOKUP),
+    ("com.caucho.hessian.test.", _REFUSED),
+    ("com.caucho.naming.", _LOOKUP),
     ("com.ibm.jtc.jax.xml.bind.v2.runtime.unmarshaller.", _TRIGGER),
     ("com.ibm.xltxe.rnm1.xtq.bcel.util.", _BYTECODE),
     ("com.mchange.v2.c3p0.", "loads a class or looks up a JNDI name when it is unpacked"),
+    ("com.mysql.cj.jdbc.admin.", _SOURCE),
+    ("com.mysql.cj.log.", _REFUSED),
     ("com.mysql.jdbc.util.", _SOURCE),
+    ("com.p6spy.engine.", _LOOKUP),
     ("com.rometools.rome.feed.impl.", _GETTERS),
     ("com.sun.corba.se.impl.", _REMOTE),
     ("com.sun.corba.se.spi.orbutil.", _METHOD),
@@ -273,36 +291,106 @@ PACKAGES: Final[tuple[tuple[str, str], ...]] = (
     ("com.sun.org.apache.bcel.", _BYTECODE),
     ("com.sun.org.apache.xalan.internal.xsltc.", _BYTECODE),
     ("com.sun.syndication.feed.impl.", _GETTERS),
+    ("com.sun.xml.internal.bind.v2.", _TRIGGER),
     ("com.taobao.vipserver.commons.collections.functors.", _METHOD),
+    ("com.zaxxer.hikari.", _LOOKUP),
+    ("flex.messaging.util.concurrent.", _LOOKUP),
     ("javassist.", _BYTECODE),
+    ("javax.imageio.", _METHOD),
     ("javax.media.jai.remote.", _REMOTE),
     ("javax.naming.", _LOOKUP),
+    ("javax.print.", _REFUSED),
+    ("javax.script.", _SCRIPT),
+    ("javax.sound.sampled.", _REFUSED),
+    ("javax.tools.", _REFUSED),
+    ("javax.xml.transform.", _REFUSED),
+    ("jdk.internal.", _REFUSED),
+    ("jodd.db.connection.", _LOOKUP),
     ("net.bytebuddy.dynamic.loading.", _BYTECODE),
+    ("net.sf.cglib.", _METHOD),
+    ("net.sf.ehcache.hibernate.", _LOOKUP),
+    ("net.sf.ehcache.transaction.manager.", _LOOKUP),
+    ("oracle.jdbc.connector.", _LOOKUP),
+    ("oracle.jdbc.pool.", _SOURCE),
+    ("oracle.jdbc.rowset.", _LOOKUP),
+    ("org.aoju.bus.proxy.provider.", _LOOKUP),
+    ("org.apache.activemq.jms.pool.", _LOOKUP),
+    ("org.apache.activemq.pool.", _LOOKUP),
+    ("org.apache.activemq.spring.", _REMOTE),
+    ("org.apache.aries.transaction.", _LOOKUP),
+    ("org.apache.axis2.jaxws.spi.handler.", _LOOKUP),
+    ("org.apache.axis2.transport.jms.", _LOOKUP),
     ("org.apache.bcel.", _BYTECODE),
     ("org.apache.carbondata.core.scan.expression.", _METHOD),
+    ("org.apache.cocoon.", _LOOKUP),
+    ("org.apache.commons.codec.binary.", _REFUSED),
     ("org.apache.commons.collections.functors.", _METHOD),
     ("org.apache.commons.collections4.functors.", _METHOD),
+    ("org.apache.commons.configuration.", _LOOKUP),
+    ("org.apache.commons.configuration2.", _LOOKUP),
+    ("org.apache.commons.dbcp.", _SOURCE),
+    ("org.apache.commons.dbcp2.", _SOURCE),
+    ("org.apache.commons.fileupload.disk.", _FILE),
     ("org.apache.commons.jelly.", _SCRIPT),
     ("org.apache.commons.proxy.provider.", _LOOKUP),
+    ("org.apache.cxf.jaxrs.provider.", _SCRIPT),
+    ("org.apache.hadoop.shaded.com.zaxxer.hikari.", _LOOKUP),
+    ("org.apache.ibatis.datasource.", _LOOKUP),
+    ("org.apache.ibatis.executor.", _SECOND),
     ("org.apache.ibatis.javassist.", _BYTECODE),
     ("org.apache.ibatis.ognl.", _SCRIPT),
+    ("org.apache.ibatis.parsing.", _FETCH),
+    ("org.apache.ibatis.reflection.", _METHOD),
+    ("org.apache.ibatis.scripting.", _SCRIPT),
+    ("org.apache.ignite.cache.jta.", _LOOKUP),
+    ("org.apache.log.output.db.", _SOURCE),
+    ("org.apache.log4j.receivers.db.", _SOURCE),
+    ("org.apache.logging.log4j.core.appender.db.", _SOURCE),
+    ("org.apache.myfaces.context.servlet.", _SCRIPT),
+    ("org.apache.myfaces.view.facelets.el.", _SCRIPT),
     ("org.apache.naming.", _LOOKUP),
     ("org.apache.openjpa.ee.", _LOOKUP),
+    ("org.apache.shiro.jndi.", _LOOKUP),
+    ("org.apache.shiro.realm.jndi.", _LOOKUP),
     ("org.apache.tomcat.dbcp.", _SOURCE),
+    ("org.apache.velocity.", _SCRIPT),
+    ("org.apache.wicket.util.", _FILE),
     ("org.apache.xalan.xsltc.", _BYTECODE),
     ("org.apache.xbean.naming.", _LOOKUP),
     ("org.apache.xbean.propertyeditor.", _LOOKUP),
+    ("org.apache.xpath.", _TRIGGER),
+    ("org.aspectj.apache.bcel.util.", _BYTECODE),
     ("org.codehaus.groovy.runtime.", _METHOD),
     ("org.datanucleus.store.rdbms.datasource.dbcp.datasources.", _LOOKUP),
+    ("org.eclipse.jetty.util.log.", _METHOD),
+    ("org.geotools.filter.", _TRIGGER),
+    ("org.h2.jdbcx.", _SOURCE),
+    ("org.h2.server.", _REFUSED),
+    ("org.h2.value.", _SECOND),
+    ("org.hibernate.tuple.component.", _GETTERS),
+    ("org.hibernate.type.", _TRIGGER),
+    ("org.javasimon.", _SOURCE),
+    ("org.jboss.ejb3.", _REMOTE),
     ("org.jboss.interceptor.", _METHOD),
     ("org.jboss.proxy.ejb.", _REMOTE),
     ("org.jboss.resteasy.plugins.server.resourcefactory.", _LOOKUP),
     ("org.jboss.weld.interceptor.", _METHOD),
+    ("org.jdom2.transform.", _SCRIPT),
+    ("org.logicalcobwebs.", _SOURCE),
     ("org.mockito.internal.creation.cglib.", _METHOD),
+    ("org.mortbay.log.", _METHOD),
     ("org.mozilla.javascript.", _METHOD),
     ("org.objectweb.asm.", _BYTECODE),
     ("org.osjava.sj.", _LOOKUP),
     ("org.python.core.", _SCRIPT),
+    ("org.quartz.utils.", _LOOKUP),
+    ("org.springframework.aop.aspectj.", _SPRING),
+    ("org.springframework.beans.factory.", _SPRING),
+    ("org.springframework.expression.spel.", _SCRIPT),
+    ("org.springframework.jndi.", _LOOKUP),
+    ("org.springframework.orm.", _SPRING),
+    ("org.springframework.transaction.jta.", _LOOKUP),
+    ("org.yaml.snakeyaml.tokens.", _SCRIPT),
     ("pstore.shaded.org.apache.commons.collections.functors.", _METHOD),
     ("sun.print.", _COMMAND),
     ("sun.rmi.", _REMOTE),
@@ -322,7 +410,11 @@ COMPANIONS: Final[dict[str, str]] = {
 }
 
 _BY_BYTES: Final[dict[bytes, str]] = {name.encode(): danger for name, danger in GADGETS.items()}
-_STARTS: Final[tuple[bytes, ...]] = tuple([start.encode() for start, _ in PACKAGES])
+_HEAD: Final = 6  # characters by which packages are looked up first; `bsh.` is shorter
+_STARTS: Final[dict[bytes, tuple[bytes, ...]]] = {}
+for _start, _ in PACKAGES:
+    _head = _start.encode()[:_HEAD]
+    _STARTS[_head] = (*_STARTS.get(_head, ()), _start.encode())
 _COMPANIONS: Final[dict[bytes, str]] = {name.encode(): danger for name, danger in COMPANIONS.items()}
 
 
@@ -336,7 +428,10 @@ def gadget(name: bytes) -> str:
     danger = _BY_BYTES.get(name)
     if danger is not None:
         return danger
-    if name.startswith(_STARTS) and not name.endswith((b"Exception", b"Error")):
+    starts = _STARTS.get(name[:_HEAD])
+    if starts is None:
+        starts = _STARTS.get(name[:4])
+    if starts is not None and name.startswith(starts) and not name.endswith((b"Exception", b"Error")):
         for start, danger in PACKAGES:
             if name.startswith(start.encode()):
                 return danger

@@ -703,6 +703,12 @@ def gadgets(tree: Tree) -> list[tuple[str, int, str]]:
         "org.apache.commons.collections.functors.ChainedTransformer",
         "javax.naming.InitialContext",
         "sun.rmi.server.UnicastRef",
+        "bsh.Any",
+        "com.caucho.hessian.test.TestCons",
+        "org.apache.ibatis.executor.loader.cglib.CglibProxyFactory",
+        "org.springframework.beans.factory.BeanFactory",
+        "org.eclipse.jetty.util.log.LoggerLog",
+        "com.sun.org.apache.xml.internal.security.signature.XMLSignatureInput",
     ],
 )
 def test_gadgets_in_every_form(name: str) -> None:
