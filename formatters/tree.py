@@ -7,6 +7,7 @@ position.
 
 from __future__ import annotations
 
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from wirelens.codecs import tape as t
@@ -57,19 +58,20 @@ def tree(record: Record, layout: Layout) -> Iterator[Line]:
             and bool(error.text)
             and walk.place(root, Fault(error.code, error.offset, error.text))
         )
-        started = False
-        for line in walk.lines(root):
-            if error is not None and not started:
-                yield [*indent, (lay.DIM, "decoded so far:")]
-            started = True
+        lines = walk.lines(root)
+        if error is not None:
+            first = list(islice(lines, 2))
+            defined = [] if len(first) > placed else list(walk.definitions(root))
+            if defined:  # nothing else but what is hidden in trees
+                placed = False
+                first = defined
+            if first:
+                what = "defined" if defined else "decoded"
+                yield [*indent, (lay.DIM, f"{what} so far:")]
+            lines = chain(first, lines)
+            placed = placed and bool(first)
+        for line in lines:
             yield layout.fit(line)
-        if error is not None and not started:  # nothing but what is hidden in trees
-            for line in walk.definitions(root):
-                if not started:
-                    yield [*indent, (lay.DIM, "defined so far:")]
-                started = True
-                yield layout.fit(line)
-        placed = placed and started
         if error is None and walk.undecoded:
             for part in walk.undecoded:
                 yield []
