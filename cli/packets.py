@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from wirelens.cli.input import PACKETS, STDIN, Input
 from wirelens.cli.stderr import warn
+from wirelens.cli.unread import unread_packets
 from wirelens.codecs.captures.reader import Reader
 from wirelens.codecs.conversations import Conversations, known_messages
 from wirelens.codecs.record import any_damaged
@@ -29,26 +30,6 @@ if TYPE_CHECKING:
 LARGE: Final = 1 << 25  # bytes of a file that is worth a progress bar
 PORTION: Final = 128  # pieces that are decoded before their messages are written
 NOTES_SHOWN: Final = 8  # notes on a capture file
-UNREAD: Final = {
-    "encrypted": "encrypted",
-    "fragment-incomplete": "in fragments of which some are missing",
-    "layers": "with too many headers",
-    "repeated": "already seen on another interface",
-    "gre": "of an unknown kind of GRE",
-    "frame-relay": "of an unknown protocol in Frame Relay",
-    "sctp": "of SCTP",
-    "nsh": "of an unknown protocol in NSH",
-    "pktap": "of an unknown link type in PKTAP",
-}
-UNREAD_KINDS: Final = {  # what is not read by its number
-    "link-type": "link type",
-    "ethertype": "EtherType",
-    "ip-protocol": "IP protocol",
-    "gre-type": "GRE type",
-    "ppp-protocol": "PPP protocol",
-    "address-family": "address family",
-    "cooked-protocol": "protocol of Linux cooked captures",
-}
 
 
 class Single:
@@ -194,18 +175,6 @@ class Capture:
         if not shown and not foreign and not beyond:
             packets = count(self.reader.packets, "packet")
             warn(f"{name}: {packets}, none with TCP or UDP payload in the selected flows")
-
-
-def unread_packets(ignored: dict[str, int]) -> str:
-    """The packets that may carry messages but cannot be read, as a sentence; "" for none."""
-    parts: list[str] = []
-    for reason, number in sorted(ignored.items(), key=lambda entry: -entry[1]):
-        kind, _, name = reason.partition(" ")
-        if kind in UNREAD_KINDS:
-            parts.append(f"{count(number, 'packet')} of the {UNREAD_KINDS[kind]} {name}")
-        elif reason in UNREAD:
-            parts.append(f"{count(number, 'packet')} {UNREAD[reason]}")
-    return ", ".join(parts[:NOTES_SHOWN])
 
 
 @contextmanager

@@ -27,6 +27,7 @@ class RangeAccount:
     read, raw: bytes in the range, and those of all its segments. end, state: where reading stopped, and the
     reader's state there (None if no other reader can continue). time, first_us, last_us: microseconds; the
     latest time of the file so far, the first and the latest of the range, -1 without packets.
+    ignored: packets without a segment, by reason.
     """
 
     file: int
@@ -42,6 +43,7 @@ class RangeAccount:
     compressed: bool
     damages: int
     problems: list[Problem] = field(default_factory=list)
+    ignored: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -49,7 +51,7 @@ class InputAccount:
     """What was read of an input that one task reads whole. Sizes in bytes, after unpacking.
 
     status: "done", or why reading stopped. refused: why nothing was decoded, or "". container: as in the
-    ledger. packets: None if the input is not a capture.
+    ledger. packets: None if the input is not a capture. ignored: as of a range.
     """
 
     file: int
@@ -63,6 +65,7 @@ class InputAccount:
     status: str = "done"
     refused: str = ""
     problems: list[Problem] = field(default_factory=list)
+    ignored: dict[str, int] = field(default_factory=dict)
 
 
 class Part(NamedTuple):
@@ -80,6 +83,7 @@ class BucketAccount:
     seconds: of the processor. counts: for each file the counts that `rows` defines. protocols: messages and
     bytes. slowest: latency (µs), protocol and summary. fragments: IP fragments kept for the next run.
     contradictions: the numbers of two files with different bytes at the same place of a stream.
+    ignored: packets of datagrams that stayed incomplete over all ranges, by reason.
     """
 
     bucket: int
@@ -94,6 +98,7 @@ class BucketAccount:
     slowest: list[tuple[int, str, str]]
     fragments: list[Any]
     contradictions: list[tuple[int, int]] = field(default_factory=list)
+    ignored: dict[str, int] = field(default_factory=dict)
 
 
 def load_range_account(plain: dict[str, Any]) -> RangeAccount:

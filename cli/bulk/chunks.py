@@ -29,7 +29,10 @@ SegmentRun = tuple[list[tuple[int, int]], list[Segment]]
 
 
 class Row(NamedTuple):
-    """A row of SCHEMA. time: the latest time in the file so far (µs); packet: file and packet number."""
+    """A row of SCHEMA. time: the latest time in the file so far (µs); packet: file and packet number.
+
+    In a row with a flow's state `packet` is the flow's number.
+    """
 
     bucket: int
     kind: int

@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from time import process_time
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from wirelens.cli.bulk import plain_json
 from wirelens.cli.bulk.accounts import (
@@ -35,6 +36,7 @@ from wirelens.cli.bulk.chunks import (
 )
 from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.local_packets import PacketFiles
+from wirelens.cli.bulk.numbering import UNNUMBERED
 from wirelens.cli.bulk.plan import Range, load_range
 from wirelens.cli.bulk.reading import LateSegment, read_fragments
 from wirelens.cli.bulk.rows import (
@@ -52,11 +54,11 @@ from wirelens.cli.bulk.rows import (
     clean,
 )
 from wirelens.cli.bulk.selecting import matches
-from wirelens.cli.bulk.table import PartWriter, PendingWriter, RecordWriter
+from wirelens.cli.bulk.table import PartWriter, RecordWriter, RowWriter
 from wirelens.cli.points import NONE
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import Assembler, FragmentRow, Piece, Reader, Segment, unbundle
-from wirelens.codecs.captures.merge import in_order
+from wirelens.codecs.captures.merge import Key, in_order
 from wirelens.codecs.captures.pcap import FILE_SHIFT
 from wirelens.codecs.captures.sequencing import CONTRADICTIONS_KEPT
 from wirelens.codecs.captures.streams import OVER_TIME_US
@@ -84,7 +86,6 @@ class Config(NamedTuple):
     packet_folder: str  # of packets, see local_packets.py; "" if they are in the rows
     buckets: int
     protocol: str  # "" detects
-    jsonl: bool
     quarantine: str  # "full", "head" or "none": what is kept of unrecognised bytes
     final: bool  # whether streams end with the input, or are kept for the next run
     separate: bool  # whether streams end with their file
@@ -99,12 +100,13 @@ class Tables:
 
     def __init__(self, config: Config, bucket: int, names: Mapping[int, str]) -> None:
         self._folder = Folder(config.place)
-        self._stage = f"{config.run}/stage"
+        self._stage = f"{config.run}/{UNNUMBERED}"
         self._stem = f"{bucket:05d}"
-        self._jsonl = config.jsonl
         self._names = names
         self._records: dict[tuple[str, str], RecordWriter] = {}
-        self._pending: PendingWriter | None = None
+        self._pending: RowWriter | None = None
+        self._new_flows: RowWriter | None = None
+        self._flows = 0
 
     def columns(self, table: str, protocol: str) -> Columns:
         """The columns for rows of `messages` of a protocol, or of `quarantine`."""
@@ -113,22 +115,32 @@ class Tables:
             parts = [self._stage, table]
             if protocol:
                 parts.append(f"protocol={protocol}")
-            writer = RecordWriter(self._folder, table, tuple(parts), self._stem, self._jsonl, self._names)
+            writer = RecordWriter(self._folder, table, tuple(parts), self._stem, "arrow", self._names)
             self._records[table, protocol] = writer
         return writer.columns
 
-    def keep(self, key: bytes, state: bytes) -> None:
-        """Keep the state of a pair of endpoints for the next run."""
+    def keep(self, key: bytes, state: bytes, number: int) -> None:
+        """Keep the state of a pair of endpoints for the next run; `number` as of `Stream`."""
         if self._pending is None:
             parts = (self._stage, "_ledger/_pending")
-            self._pending = PendingWriter(self._folder, "pending", parts, self._stem)
-        self._pending.add(key, state)
+            self._pending = RowWriter(self._folder, "pending", parts, self._stem, "arrow")
+        self._pending.add((key, state, number), len(state) + 64)
+
+    def new_flow(self, scope: int, time: int, packet: int, tie: int) -> int:
+        """Add a row to the new flows, with the values of table.NEW_FLOWS; its place among them."""
+        if self._new_flows is None:
+            self._new_flows = RowWriter(self._folder, "new_flows", (self._stage,), self._stem, "arrow")
+        self._new_flows.add((scope, time, packet, tie), 32)
+        self._flows += 1
+        return self._flows - 1
 
     def close(self) -> list[Part]:
         """The parts that were written."""
         writers: dict[tuple[str, str], PartWriter] = dict(self._records)
         if self._pending is not None:
             writers["pending", ""] = self._pending
+        if self._new_flows is not None:
+            writers["new_flows", ""] = self._new_flows
         parts: list[Part] = []
         for (table, _), writer in writers.items():
             writer.close()
@@ -150,12 +162,12 @@ def decode_rows(
     def suffix_of(file: int) -> bytes:
         return key_suffix(file, names.get(file, ""), config.separate, config.point)
 
-    late, left = read_fragments(config.fragments, config.final, suffix_of)
+    late, left, ignored = read_fragments(config.fragments, config.final, suffix_of)
     for number, rows in groupby(_rows(batches), key=lambda row: row.bucket):
         bucket = Bucket(config, number, names)
         bucket.decode(rows, [item for item in late if bucket_of(item[1], config.buckets) == number])
-        # The first bucket reports the fragments that are kept for the next run.
-        account = bucket.close(left if number == 0 else [])
+        # The first bucket reports the fragments that are kept for the next run, or given up.
+        account = bucket.close(left, ignored) if number == 0 else bucket.close([], {})
         for accumulator, what in zip(accumulators, (MESSAGES, ERRORS), strict=False):
             accumulator.add(sum(counts[what] for _, counts in account.counts))
         yield pa.RecordBatch.from_arrays([pa.array([plain_json.dumps(account)], pa.binary())], schema=schema)
@@ -194,35 +206,40 @@ class Bucket:
             if kind == CHUNK:
                 chunks = iter(group)
                 first = next(chunks)
-                state = first.data if first.time == STATE_TIME else b""
-                if not state:
+                state, number = b"", 0
+                if first.time == STATE_TIME:
+                    state, number = first.data, first.packet
+                else:
                     chunks = chain((first,), chunks)
                 runs = ((row.time, row.packet, unbundle(flow_key(key), self._data(row))) for row in chunks)
                 more = sorted(late_runs.pop(key, ()), key=_start)
-                self._decode_flows(key, state, heapq.merge(runs, more, key=_start) if more else runs)
+                self._decode_flows(key, state, number, heapq.merge(runs, more, key=_start) if more else runs)
             elif kind == FILE:
                 for row in group:
                     self._decode_file(row)
             elif kind == RANGE:
                 self._ranges.extend(load_range_account(plain_json.loads(row.data)) for row in group)
         for key, more in late_runs.items():
-            self._decode_flows(key, b"", sorted(more, key=_start))
+            self._decode_flows(key, b"", 0, sorted(more, key=_start))
 
     def _data(self, row: Row) -> bytes:
         """The packets of a row."""
         return self._packets.get(row.data) if self._config.packet_folder else row.data
 
-    def _decode_flows(self, key: bytes, state: bytes, runs: Iterable[tuple[int, int, SegmentRun]]) -> None:
-        """Decode all flows of one pair of endpoints, from where an earlier run stopped."""
-        endpoints = Endpoints(self._config.protocol, self._counters, self._maker)
+    def _decode_flows(
+        self, key: bytes, state: bytes, number: int, runs: Iterable[tuple[int, int, SegmentRun]]
+    ) -> None:
+        """Decode all flows of one pair of endpoints, from where an earlier run stopped with flow `number`."""
+        separate = self._config.separate
+        endpoints = Endpoints(self._config.protocol, self._counters, self._maker, self._tables, key, separate)
         if state:
-            endpoints.load(state)
-        for segments in in_order(runs):
-            endpoints.add(segments)
+            endpoints.load(state, number)
+        for segments, keys, start in in_order(runs):
+            endpoints.add(segments, keys, start)
         if len(self._contradictions) < CONTRADICTIONS_KEPT:
             self._contradictions |= endpoints.contradictions
         if not self._config.final and endpoints.may_continue(self._config.horizon):
-            self._tables.keep(key, endpoints.save())
+            self._tables.keep(key, endpoints.save(), endpoints.number)
         else:
             endpoints.close()
 
@@ -230,6 +247,7 @@ class Bucket:
         """Decode an input that one task reads whole."""
         file = row.packet >> FILE_SHIFT
         source = load_range(plain_json.loads(row.data))
+        self._maker.numbers = {}
         account = finished(decode_input(source, file, self._config.protocol, self._maker))
         counts = self._counters.counts(file)
         counts[PAYLOAD] += account.payload
@@ -237,8 +255,8 @@ class Bucket:
         self._counters.flows += account.flows
         self._inputs.append(account)
 
-    def close(self, fragments: list[FragmentRow]) -> BucketAccount:
-        """End the parts; the bucket's account, with `fragments` in it."""
+    def close(self, fragments: list[FragmentRow], ignored: dict[str, int]) -> BucketAccount:
+        """End the parts; the bucket's account, with `fragments` and what was `ignored` in it."""
         counters = self._counters
         self._packets.close()
         parts = self._tables.close()
@@ -255,30 +273,41 @@ class Bucket:
             slowest=sorted(counters.slowest, reverse=True),
             fragments=fragments,
             contradictions=sorted(self._contradictions),
+            ignored=ignored,
         )
 
 
 class Endpoints:
     """Decodes the flows of one pair of endpoints."""
 
-    def __init__(self, protocol: str, counters: Counters, maker: RowMaker) -> None:
+    def __init__(
+        self, protocol: str, counters: Counters, maker: RowMaker, tables: Tables, key: bytes, separate: bool
+    ) -> None:
         self._protocol = protocol or None
         self._counters = counters
         self._maker = maker
+        self._tables = tables
+        self._tie = crc32(key)
+        self._separate = separate
+        self._numbers: dict[int, int] = {}  # of `Stream`, by those of flows
+        maker.numbers = self._numbers
         self._begin(Assembler(), Conversations(self._protocol, sources=False, arrivals=True))
 
     def _begin(self, assembler: Assembler, conversations: Conversations) -> None:
+        assembler.openings = []
         self._assembler = assembler
         self._conversations = conversations
         self._flows = assembler.flows
         self._payload = assembler.payload
         self._unplaced: dict[int, int] = {}  # by file: payload bytes that are in no piece yet
 
-    def load(self, state: bytes) -> None:
-        """Continue what `save` gave."""
+    def load(self, state: bytes, number: int) -> None:
+        """Continue what `save` gave; `number` is that of the flow."""
         plain = plain_json.tuples(plain_json.loads(state))
         assembler, conversations = checkpoint.load(plain, self._protocol, sources=False, arrivals=True)
         self._begin(assembler, conversations)
+        for flow, _ in assembler.known_flows():
+            self._numbers[flow.number] = -number
         waiting = assembler.waiting()
         for size, packet in waiting:
             file = packet >> FILE_SHIFT
@@ -286,11 +315,13 @@ class Endpoints:
         for size, packet in chain(waiting, conversations.undecoded()):
             self._counters.counts(packet >> FILE_SHIFT)[RESUMED] += size
 
-    def add(self, segments: list[Segment]) -> None:
-        """Take the next segments, which are of one file."""
+    def add(self, segments: list[Segment], keys: list[Key], start: int) -> None:
+        """Take the next segments, which are of one file; keys[start] is that of the first."""
         pieces: list[Piece] = []
         assembler = self._assembler
         size = assembler.extend(segments, pieces)
+        if assembler.openings:
+            self._open(assembler.openings, segments, keys, start)
         if size:
             file = segments[0].packet >> FILE_SHIFT
             counts = self._counters.counts(file)
@@ -303,6 +334,24 @@ class Endpoints:
                 self._payload = payload
         if pieces:
             self._maker.add_pieces(pieces, self._conversations, self._unplaced)
+
+    def _open(self, openings: list[int], segments: list[Segment], keys: list[Key], start: int) -> None:
+        """Add the flows that segments opened to the new ones."""
+        number = self._assembler.flows - len(openings)
+        place = 0
+        for packet in openings:
+            while segments[place].packet != packet:
+                place += 1
+            scope = packet >> FILE_SHIFT if self._separate else 0
+            number += 1
+            time = keys[start + place][0]
+            self._numbers[number] = self._tables.new_flow(scope, time, packet, self._tie)
+        openings.clear()
+
+    @property
+    def number(self) -> int:
+        """The number of the flow that goes on, as of `Stream`."""
+        return max((self._numbers[flow.number] for flow, _ in self._assembler.known_flows()), default=0)
 
     @property
     def contradictions(self) -> set[tuple[int, int]]:
@@ -437,6 +486,7 @@ def decode_capture(chunks: Iterable[bytes], file: int, protocol: str, maker: Row
         container=reader.container,
         compressed=reader.compressed,
         problems=problems,
+        ignored=reader.ignored,
     )
 
 

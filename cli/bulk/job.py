@@ -14,11 +14,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wirelens.cli.bulk import chunks, decoding, plain_json
-from wirelens.cli.bulk.accounts import load_bucket_account
+from wirelens.cli.bulk.accounts import BucketAccount, Part, load_bucket_account
 from wirelens.cli.bulk.decoding import Config
 from wirelens.cli.bulk.files import File, Readers, below, find, is_inside, shown
 from wirelens.cli.bulk.ledger import LedgerRow, NotAllowedError, Run, State, staged_target
 from wirelens.cli.bulk.local_packets import shared_folder
+from wirelens.cli.bulk.numbering import Numbering, assign, numbered_parts, write_numbered
 from wirelens.cli.bulk.plan import (
     HEAD_BYTES,
     NO_TIME,
@@ -33,7 +34,7 @@ from wirelens.cli.bulk.plan import (
 from wirelens.cli.bulk.reading import fragments_place
 from wirelens.cli.bulk.report import Report
 from wirelens.cli.bulk.selecting import normal_text
-from wirelens.cli.bulk.settling import Plan, Settlement, settle
+from wirelens.cli.bulk.settling import Plan, Settlement, UnbalancedError, settle
 from wirelens.cli.bulk.table import PartWriter, RecordWriter
 from wirelens.cli.bulk.variants import check_target, write_variants
 from wirelens.cli.points import NONE, contradiction
@@ -106,6 +107,7 @@ class Job:
             self.ledger = {row.number: row for row in self.state.rows}
         if options.resume:
             self._check_selection()
+            self._check_settings()
             self._load_pending()
         known = list(self.ledger.values()) if options.resume else []
         self.inputs = []
@@ -122,6 +124,24 @@ class Job:
             else:
                 self.inputs.append(item)
         self.total = sum(item.size for item in self.inputs)
+
+    def _settings(self) -> dict[str, str]:
+        """The options that define which packets are of one flow; runs that resume have to share them."""
+        return {"--point": self.options.point, "--separate": "yes" if self.options.separate else "no"}
+
+    def _check_settings(self) -> None:
+        """Check that the streams of earlier runs can be continued. Raises NotAllowedError."""
+        own = self._settings()
+        for option, value in self.state.settings.items():
+            if own.get(option, value) != value:
+                if option == "--separate":
+                    earlier = "with --separate" if value == "yes" else "without --separate"
+                else:
+                    earlier = f"with {option} {value}"
+                raise NotAllowedError(
+                    f"{shown(self.run.folder.place)} was converted {earlier}: --resume continues its flows, "
+                    "so do the same here"
+                )
 
     def _check_format(self) -> None:
         """Check that the existing tables have the requested format. Raises NotAllowedError."""
@@ -173,6 +193,10 @@ class Job:
             )
 
     @property
+    def _form(self) -> str:
+        return "jsonl" if self.options.jsonl else "parquet"
+
+    @property
     def idle(self) -> bool:
         """Whether there is nothing to convert."""
         return not self.inputs and not (self.final and (self.pending or self.fragments))
@@ -190,11 +214,17 @@ class Job:
             decode = partial(decoding.decode_rows, config, accumulators)
             return [bytes(row.result) for row in rows.mapInArrow(decode, decoding.RESULT).collect()]
 
+        def number(numbering: Numbering) -> list[bytes]:
+            count = len(numbering.buckets)
+            rows = spark.range(0, count, 1, count)
+            write = partial(write_numbered, numbering)
+            return [bytes(row.result) for row in rows.mapInArrow(write, decoding.RESULT).collect()]
+
         def finish(moves: dict[str, str]) -> dict[str, str]:
             return write_variants(spark, self.run, moves) if variant else moves
 
         with shared_folder(spark) as packet_folder:
-            return self.convert(convert, finish, _parallel(spark), packet_folder)
+            return self.convert(convert, finish, _parallel(spark), packet_folder, number)
 
     def convert(
         self,
@@ -202,11 +232,13 @@ class Job:
         finish: Callable[[dict[str, str]], dict[str, str]],
         parallel: int,
         packet_folder: str = "",
+        number: Callable[[Numbering], list[bytes]] | None = None,
     ) -> Report:
         """Convert. `convert` gives the buckets' accounts for the plan at a place, with `parallel` tasks.
 
-        Packets pass between tasks in files of `packet_folder`, if given, else in the rows. `finish` may
-        change the staged files and where they are moved in the end.
+        Packets pass between tasks in files of `packet_folder`, if given, else in the rows. `number` gives the
+        parts that `write_numbered` writes, if given in tasks, else in this process. `finish` may change the
+        staged files and where they are moved in the end.
         """
         started = time.monotonic()
         folder = self.run.folder
@@ -226,7 +258,6 @@ class Job:
             packet_folder,
             buckets,
             self.options.protocol,
-            self.options.jsonl,
             self.options.quarantine,
             self.final,
             self.options.separate,
@@ -257,11 +288,38 @@ class Job:
                 for account in accounts
                 for first, second in account.contradictions
             )
-        moves = self._moves(settlement)
+        moves = self._moves(settlement, self._number(settlement, accounts, number))
         rows = [settlement.ledger[number] for number in sorted(settlement.ledger)]
-        self.run.commit(rows, finish(moves), self._removes())
+        self.run.commit(rows, finish(moves), self._removes(), self._settings())
         settlement.report.seconds = time.monotonic() - started
         return settlement.report
+
+    def _number(
+        self,
+        settlement: Settlement,
+        accounts: Sequence[BucketAccount],
+        number: Callable[[Numbering], list[bytes]] | None,
+    ) -> list[str]:
+        """Number the new flows and write the rows with their numbers; the staged part files."""
+        last: dict[int, int] = {}
+        for row in self.ledger.values():
+            scope = row.number if self.options.separate else 0
+            last[scope] = last.get(scope, 0) + (row.flows or 0)
+        for file, flows in assign(self.run.folder, self.run.path, accounts, last).items():
+            row = settlement.ledger[file]
+            row.flows = (row.flows or 0) + flows
+        buckets = [(account.bucket, account.parts) for account in accounts if account.parts]
+        numbering = Numbering(self.run.folder.place, self.run.path, self._form, buckets)
+        if not buckets:
+            return []
+        if number is None:
+            parts = [part for place in range(len(buckets)) for part in numbered_parts(numbering, place)]
+        else:
+            parts = [Part(*part) for result in number(numbering) for part in plain_json.loads(result)]
+        for table, rows in settlement.written.items():
+            if sum(part.rows for part in parts if part.table == table) != rows:
+                raise UnbalancedError(f"{rows} rows of {table} were decoded, others were numbered")
+        return [part.path for part in parts]
 
     def _pending_range(self, path: str) -> Range:
         folder = self.run.folder
@@ -285,9 +343,9 @@ class Job:
             return paths + self.state.pending
         return []
 
-    def _moves(self, settlement: Settlement) -> dict[str, str]:
-        """Write the driver's own files; all staged files, and where each is moved."""
-        staged = settlement.parts + self._write_problems(settlement)
+    def _moves(self, settlement: Settlement, parts: list[str]) -> dict[str, str]:
+        """Write the driver's own files; all staged files with those of the tasks, and where each is moved."""
+        staged = parts + self._write_problems(settlement)
         for table in ("messages", "quarantine"):
             if not settlement.written[table] and (
                 self.options.mode == "overwrite" or not self.run.folder.walk(table)
@@ -302,7 +360,7 @@ class Job:
         readers = Readers()
         names = {item.number: item.name for item in self.inputs}
         parts = (f"{self.run.path}/stage", "quarantine")
-        writer = RecordWriter(self.run.folder, "quarantine", parts, "files", self.options.jsonl, names)
+        writer = RecordWriter(self.run.folder, "quarantine", parts, "files", self._form, names)
         for item in self.inputs:
             container = item.detail if item.kind in ("capture", "grown", "changed") else ""
             for problem in settlement.problems.get(item.number, ()):
@@ -319,7 +377,7 @@ class Job:
         parts = [f"{self.run.path}/stage", table]
         if table == "messages":
             parts.append("protocol=unknown")
-        writer = PartWriter(self.run.folder, table, tuple(parts), "empty", self.options.jsonl)
+        writer = PartWriter(self.run.folder, table, tuple(parts), "empty", self._form)
         writer.close(needed=True)
         return [path for path, _ in writer.files]
 

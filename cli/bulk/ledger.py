@@ -29,6 +29,7 @@ from wirelens.cli.bulk.files import Folder, shown
 from wirelens.cli.bulk.table import LEDGER, arrow_schema
 
 RUNS = "_runs"
+SETTINGS = b"wirelens.settings"  # key of the ledger file's metadata
 HEARTBEAT_SECONDS = 10.0
 DEAD_SECONDS = 120.0  # without a heartbeat, then a run on another host is considered dead
 
@@ -56,6 +57,7 @@ class LedgerRow:
     filtered: int = 0
     pending: int = 0
     packets: int | None = None
+    flows: int | None = None
     messages: int = 0
     errors: int = 0
     first_time: int | None = None
@@ -69,11 +71,15 @@ class NotAllowedError(Exception):
 
 
 class State(NamedTuple):
-    """What a folder holds: the rows of the ledger, and the files of unfinished streams."""
+    """What a folder holds: the rows of the ledger, and the files of unfinished streams.
+
+    settings: the options of the run that wrote the ledger which the next run has to share.
+    """
 
     rows: list[LedgerRow]
     pending: list[str]
     finished: bool
+    settings: Mapping[str, str] = {}
 
 
 class Run:
@@ -118,14 +124,21 @@ class Run:
         """What the folder holds, without changing it."""
         return load(self.folder)
 
-    def commit(self, rows: Sequence[LedgerRow], moves: Mapping[str, str], removes: Sequence[str]) -> None:
+    def commit(
+        self,
+        rows: Sequence[LedgerRow],
+        moves: Mapping[str, str],
+        removes: Sequence[str],
+        settings: Mapping[str, str],
+    ) -> None:
         """Move the run's files into the folder: `moves` names staged files and their targets.
 
-        The ledger is written again with `rows`; all of this takes effect at once. Raises OSError.
+        The ledger is written again with `rows` and `settings`; all of this takes effect at once. Raises
+        OSError.
         """
         ledger = f"_ledger/{self.name}.parquet"
         self.folder.make(self.path, "stage")
-        self.folder.write(ledger_file(rows), self.path, "stage", "ledger.parquet")
+        self.folder.write(ledger_file(rows, settings), self.path, "stage", "ledger.parquet")
         steps = {
             # Single files, none of which is ever a target, so that this can be repeated.
             "remove": [*removes, *(path for path in self.folder.walk("_ledger") if path.count("/") == 1)],
@@ -209,27 +222,30 @@ def load(folder: Folder) -> State:
     from pyarrow import parquet
 
     ledger: list[LedgerRow] = []
+    settings: dict[str, str] = {}
     files = folder.walk("_ledger")
     finished = False
     for path in files:
         if path.count("/") == 1 and path.endswith(".parquet"):
             finished = True
             rows = parquet.read_table(BytesIO(folder.read(path)))
+            settings = json.loads((rows.schema.metadata or {}).get(SETTINGS, b"{}"))
             for column, kind, _ in LEDGER:
                 if kind == "timestamp":
                     index = rows.column_names.index(column)
                     rows = rows.set_column(index, column, rows.column(column).cast("int64"))
             ledger.extend(LedgerRow(**row) for row in rows.to_pylist())
     pending = [path for path in files if path.startswith("_ledger/_pending/")]
-    return State(ledger, pending, finished)
+    return State(ledger, pending, finished, settings)
 
 
-def ledger_file(rows: Sequence[LedgerRow]) -> bytes:
-    """The ledger's rows as a Parquet file."""
+def ledger_file(rows: Sequence[LedgerRow], settings: Mapping[str, str]) -> bytes:
+    """The ledger's rows as a Parquet file, with the settings of the run in its metadata."""
     import pyarrow as pa
     from pyarrow import parquet
 
     schema = arrow_schema("ledger")
+    schema = schema.with_metadata({**(schema.metadata or {}), SETTINGS: json.dumps(settings).encode()})
     arrays = [pa.array([getattr(row, field.name) for row in rows], type=field.type) for field in schema]
     out = BytesIO()
     parquet.write_table(pa.Table.from_arrays(arrays, schema=schema), out, compression="zstd")

@@ -77,8 +77,8 @@ def _rows(
     readers = Readers()
     for item in ranges:
         if item.kind == "pending":
-            for key, state in pending_rows(readers.head(item.root, item.path, -1)):
-                yield Row(bucket_of(key, buckets), CHUNK, key, STATE_TIME, 0, state)
+            for key, state, number in pending_rows(readers.head(item.root, item.path, -1)):
+                yield Row(bucket_of(key, buckets), CHUNK, key, STATE_TIME, number, state)
         elif item.kind in ("payload", "unsupported"):
             key = item.name.encode()
             yield Row(bucket_of(key, buckets), FILE, key, 0, item.file << FILE_SHIFT, plain_json.dumps(item))
@@ -146,6 +146,7 @@ def _read_capture(
         compressed=reader.compressed,
         damages=reader.damages + len(dissector.damaged) + len(unreadable),
         problems=problems[:PROBLEMS_KEPT],
+        ignored=dissector.ignored,
     )
     key = b"%d" % source.file
     yield Row(bucket_of(key, buckets), RANGE, key, source.place, 0, plain_json.dumps(account))
@@ -164,12 +165,13 @@ LateSegment = tuple[int, bytes, Segment]
 
 def read_fragments(
     folder: str, final: bool, suffix_of: Callable[[int], bytes]
-) -> tuple[list[LateSegment], list[FragmentRow]]:
+) -> tuple[list[LateSegment], list[FragmentRow], dict[str, int]]:
     """The segments of the fragments that all ranges left over, in order.
 
     `suffix_of` gives the suffix of keys for a file's number.
 
-    Unless `final`, the fragments of datagrams that are still not complete are the second result.
+    Unless `final`, the fragments of datagrams that are still not complete are the second result; the third
+    are those that are given up, by reason.
     """
     fragments = Folder(folder)
     dissectors: dict[bytes, Dissector] = {}
@@ -195,16 +197,19 @@ def read_fragments(
         dissector.add_fragment(row, segments)
         take(segments, time_us)
     left: list[FragmentRow] = []
+    ignored: dict[str, int] = {}
     for dissector in dissectors.values():
         if final:
             take(dissector.close(), time)
         else:
             left += dissector.state()
-    return late, left
+        for reason, number in dissector.ignored.items():
+            ignored[reason] = ignored.get(reason, 0) + number
+    return late, left, ignored
 
 
-def pending_rows(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and states of the flows in a file of pending ones."""
+def pending_rows(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
+    """Keys, states and numbers of the flows in a file of pending ones."""
     from io import BytesIO
 
     from pyarrow import parquet

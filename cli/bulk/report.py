@@ -8,6 +8,7 @@ from typing import Any
 
 from wirelens.cli.bulk.files import shown
 from wirelens.cli.bulk.progress import size_text, time_text
+from wirelens.cli.unread import unread_packets
 from wirelens.codecs.words import clean
 
 SUMS = ("decoded", "quarantined", "unrecognised", "retransmitted", "filtered", "pending")
@@ -39,6 +40,7 @@ class Report:
     errors: int = 0
     repeated: int = 0  # captures whose bytes are all in others too
     contradiction: str = ""  # which files do not fit together
+    ignored: dict[str, int] = field(default_factory=dict)  # packets without a segment, by reason
     seconds: float = 0.0
     decoding_seconds: float = 0.0  # processor time of the decoding tasks
     protocols: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -70,6 +72,9 @@ def _lines(report: Report, target: str) -> Iterator[str]:
         yield f"{report.repeated:,} {captures} that others have too (--separate decodes each file by itself)"
     if report.contradiction:
         yield report.contradiction
+    unread = unread_packets(report.ignored)
+    if unread:
+        yield f"not read: {unread}"
     if report.protocols:
         yield ""
         protocols = sorted(report.protocols.items(), key=lambda item: (-item[1][0], item[0]))
@@ -128,6 +133,7 @@ def as_json(report: Report, target: str) -> dict[str, Any]:
         **{name: getattr(report, name) for name in names},
         "repeated_files": report.repeated,
         "contradiction": report.contradiction or None,
+        "not_read": unread_packets(report.ignored) or None,
         "seconds": round(report.seconds, 3),
         "messages_per_second": round(report.messages / seconds, 1),
         "bytes_per_second": round(report.read / seconds, 1),

@@ -75,11 +75,16 @@ class Counters:
 
 
 class Stream:
-    """One direction of a flow, and its bytes of no known protocol."""
+    """One direction of a flow, and its bytes of no known protocol.
 
-    def __init__(self, flow: Flow | None, direction: int) -> None:
+    `number`: the flow's, negative; or its place among the bucket's new flows, as long as their numbers are
+    not known (see numbering.py).
+    """
+
+    def __init__(self, flow: Flow | None, direction: int, number: int = 0) -> None:
         self.flow: Final = flow
         self.direction: Final = direction
+        self.number: Final = number
         self.unknown = 0  # bytes
         self.head = b""
         self.unknown_offset = 0  # of the first unknown bytes
@@ -90,10 +95,10 @@ class Stream:
         """The columns from `transport` to `direction`; `connection` is the packet of the first bytes."""
         flow, side = self.flow, self.direction
         if flow is None:
-            return (None,) * 7
+            return (None,) * 8
         source = (flow.address(side), flow.ports[side])
         destination = (flow.address(1 - side), flow.ports[1 - side])
-        return (flow.transport, *source, *destination, flow.packet, side)
+        return (flow.transport, *source, *destination, flow.packet, self.number, side)
 
 
 _NO_STREAM: Final = Stream(None, 0)
@@ -251,7 +256,8 @@ class RowMaker:
 
     `columns` gives the columns of a table; those of `messages` are separate for each protocol. `matches`,
     if given, is asked about each record of a known protocol whether it gets a row: it gets the record, its
-    message if it is of a capture, and the number of its file.
+    message if it is of a capture, and the number of its file. `numbers`: the numbers of streams by those of
+    their flows; a flow that is not in it has its own.
     """
 
     def __init__(
@@ -267,6 +273,7 @@ class RowMaker:
         self._columns: Final = columns
         self._messages: dict[str, Columns] = {}
         self._streams: dict[int, Stream] = {}
+        self.numbers: dict[int, int] = {}
 
     def add_pieces(self, pieces: list[Piece], conversations: Conversations, unplaced: dict[int, int]) -> None:
         """Take pieces and the messages that `conversations`, which reports arrivals, makes of them.
@@ -289,7 +296,8 @@ class RowMaker:
         key = 2 * flow.number + message.direction
         stream = self._streams.get(key)
         if stream is None:
-            stream = self._streams[key] = Stream(flow, message.direction)
+            number = self.numbers.get(flow.number, -flow.number)
+            stream = self._streams[key] = Stream(flow, message.direction, number)
         record = message.record
         packet = message.arrivals[-1].packets[-1]
         if self._matches is not None and record.codec is not None:

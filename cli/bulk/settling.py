@@ -54,15 +54,14 @@ class Plan(NamedTuple):
 class Settlement:
     """The result of a run's accounts.
 
-    ledger: all rows of the new ledger, by file number. written: rows of each table. parts: the staged part
-    files. problems: of files, by their numbers. uncompressed: captures whose damaged bytes can be shown.
-    tails, fragments: what the next run continues from.
+    ledger: all rows of the new ledger, by file number. written: rows of each table. problems: of files, by
+    their numbers. uncompressed: captures whose damaged bytes can be shown. tails, fragments: what the next
+    run continues from.
     """
 
     report: Report
     ledger: dict[int, LedgerRow]
     written: dict[str, int]
-    parts: list[str]
     problems: dict[int, list[Problem]]
     uncompressed: Set[int]
     tails: dict[int, Tail]
@@ -78,7 +77,6 @@ def settle(plan: Plan, accounts: Sequence[BucketAccount]) -> Settlement:
         report,
         ledger=dict(plan.ledger),
         written={"messages": 0, "quarantine": 0, "pending": 0},
-        parts=[],
         problems={},
         uncompressed=set(),
         tails={},
@@ -129,10 +127,15 @@ def _add_accounts(settlement: Settlement, accounts: Sequence[BucketAccount]) -> 
         report.slowest += account.slowest
         report.flows += account.flows
         report.decoding_seconds += account.seconds
+        left_out = [account.ignored, *(one.ignored for one in account.ranges)]
+        left_out += [one.ignored for one in account.inputs]
+        for ignored in left_out:
+            for reason, number in ignored.items():
+                report.ignored[reason] = report.ignored.get(reason, 0) + number
         settlement.fragments += account.fragments
         for part in account.parts:
-            settlement.parts.append(part.path)
-            settlement.written[part.table] += part.rows
+            if part.table in settlement.written:
+                settlement.written[part.table] += part.rows
     report.slowest = sorted(report.slowest, reverse=True)[:SLOWEST]
     return counts
 
@@ -202,6 +205,7 @@ def _settle_capture(
     row.read += read
     row.overhead += read
     row.packets = (row.packets or 0) + sum(account.packets for account in ranges)
+    row.flows = row.flows or 0
     row.first_time = min([*firsts, *_known(row.first_time)], default=None)
     row.last_time = max([*lasts, *_known(row.last_time)], default=None)
     row.errors += sum(account.damages for account in ranges)

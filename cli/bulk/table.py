@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -16,7 +17,6 @@ from wirelens.codecs.numbers import time_text
 if TYPE_CHECKING:
     import pyarrow as pa
     from librt.strings import BytesWriter
-    from pyarrow.parquet import ParquetWriter
 
 ROW_GROUP_BYTES = 1 << 25  # of messages in a row group, about, before compression
 ROW_GROUP_ROWS = 1 << 16
@@ -31,6 +31,11 @@ SOURCE = (
     ("destination_address", "string", "address of the receiver"),
     ("destination_port", "int32", "port of the receiver"),
     ("connection", "int64", "the same for both directions of one conversation, different for all others"),
+    (
+        "flow_number",
+        "int64",
+        "as `wirelens flows` numbers the flows of all captures, with --separate those of each",
+    ),
     (
         "direction",
         "int8",
@@ -92,6 +97,7 @@ LEDGER = (
     ("filtered", "int64", "bytes of messages that do not match --where"),
     ("pending", "int64", "bytes at the end of streams that the next run continues"),
     ("packets", "int64", "packets in it"),
+    ("flows", "int64", "flows that begin in it, of a capture; they have the next numbers"),
     ("messages", "int64", "rows in `messages` whose last byte is in this file"),
     ("errors", "int64", "damage in the file, and rows in `quarantine` of recognised protocols"),
     ("digest", "string", "BLAKE2b-128 of the first 64 KiB, used to recognise a file"),
@@ -103,8 +109,21 @@ LEDGER = (
 PENDING = (
     ("key", "binary", "the pair of endpoints"),
     ("state", "binary", "the state of their streams"),
+    ("flow_number", "int64", "the number of their flow"),
 )
-TABLES = {"messages": MESSAGES, "quarantine": QUARANTINE, "ledger": LEDGER, "pending": PENDING}
+NEW_FLOWS = (
+    ("scope", "int64", "what is counted together: the number of a file with --separate, else 0"),
+    ("time", "int64", "running time of the packet that opens the flow, microseconds"),
+    ("packet", "int64", "that packet's number, with its file's"),
+    ("tie", "int64", "orders flows that one packet opens, in any bucket alike"),
+)
+TABLES = {
+    "messages": MESSAGES,
+    "quarantine": QUARANTINE,
+    "ledger": LEDGER,
+    "pending": PENDING,
+    "new_flows": NEW_FLOWS,
+}
 
 ColumnList = tuple[tuple[str, str, str], ...]
 
@@ -115,6 +134,7 @@ STREAM_COLUMNS = (
     "destination_address",
     "destination_port",
     "connection",
+    "flow_number",
     "direction",
 )  # the columns that `Stream.source` gives
 GROWING = ("time", "packet")  # numbers close to those of the row before
@@ -197,10 +217,13 @@ def spark_schema(columns: ColumnList) -> dict[str, Any]:
 
 
 class PartWriter:
-    """Row groups of one table, and one protocol, to part files below `folder`."""
+    """Row groups of one table, and one protocol, to part files below `folder`.
+
+    `form`: "parquet", "jsonl", or "arrow" for what another step of the run reads.
+    """
 
     def __init__(
-        self, folder: Folder, table: str, parts: tuple[str, ...], stem: str, jsonl: bool = False
+        self, folder: Folder, table: str, parts: tuple[str, ...], stem: str, form: str = "parquet"
     ) -> None:
         self.files: list[tuple[str, int]] = []  # path in the folder, rows
         self.schema = arrow_schema(table)
@@ -208,12 +231,12 @@ class PartWriter:
         self._table = table
         self._parts = parts
         self._stem = stem
-        self._jsonl = jsonl
+        self._form = form
         self._written = 0
         self._rows = 0
         self._path = ""
         self._stream: Any = None
-        self._writer: ParquetWriter | None = None
+        self._writer: Any = None
 
     def write(self, batch: pa.RecordBatch, size: int) -> None:
         """Write rows of about `size` bytes as a row group."""
@@ -236,16 +259,20 @@ class PartWriter:
     def _begin(self) -> None:
         if self._stream is not None:
             return
-        suffix = "jsonl" if self._jsonl else "parquet"
         # Each try of a task has names of its own: only files that the successful one reported are moved.
-        name = f"{self._stem}-{len(self.files):03d}-{uuid.uuid4().hex[:8]}.{suffix}"
+        name = f"{self._stem}-{len(self.files):03d}-{uuid.uuid4().hex[:8]}.{self._form}"
         parts = (*self._parts, name)
-        if not self._folder.exists(self._parts[0].removesuffix("/stage"), "run.json"):
+        if not self._folder.exists(posixpath.dirname(self._parts[0]), "run.json"):
             raise OSError("the run of this task has ended")  # and its folder must not be made again
         self._folder.make(*self._parts)
         self._path = "/".join(parts)
         self._stream = self._folder.system.open_output_stream(self._folder.at(*parts), compression=None)
-        if not self._jsonl:
+        if self._form == "arrow":
+            from pyarrow import ipc
+
+            options = ipc.IpcWriteOptions(compression="lz4")
+            self._writer = ipc.new_stream(self._stream, self.schema, options=options)
+        elif self._form == "parquet":
             from pyarrow.parquet import ParquetWriter
 
             # A dictionary does not help where each row differs; deltas suit growing numbers.
@@ -279,10 +306,10 @@ class RecordWriter(PartWriter):
         table: str,
         parts: tuple[str, ...],
         stem: str,
-        jsonl: bool,
+        form: str,
         names: Mapping[int, str],
     ) -> None:
-        super().__init__(folder, table, parts, stem, jsonl)
+        super().__init__(folder, table, parts, stem, form)
         self.columns = Columns(names, ROW_GROUP_ROWS, ROW_GROUP_BYTES, self._flush)
 
     def close(self, needed: bool = False) -> None:
@@ -298,18 +325,18 @@ class RecordWriter(PartWriter):
             self.write(batch, size)
 
 
-class PendingWriter(PartWriter):
-    """Rows of `pending`: flows and their states."""
+class RowWriter(PartWriter):
+    """Rows given as tuples."""
 
-    def __init__(self, folder: Folder, table: str, parts: tuple[str, ...], stem: str) -> None:
-        super().__init__(folder, table, parts, stem)
-        self._waiting: list[tuple[bytes, bytes]] = []
+    def __init__(self, folder: Folder, table: str, parts: tuple[str, ...], stem: str, form: str) -> None:
+        super().__init__(folder, table, parts, stem, form)
+        self._waiting: list[tuple[Any, ...]] = []
         self._held = 0
 
-    def add(self, key: bytes, state: bytes) -> None:
-        """Add a row."""
-        self._waiting.append((key, state))
-        self._held += len(state) + 64
+    def add(self, row: tuple[Any, ...], size: int) -> None:
+        """Add a row of about `size` bytes."""
+        self._waiting.append(row)
+        self._held += size
         if self._held >= ROW_GROUP_BYTES or len(self._waiting) >= ROW_GROUP_ROWS:
             self._flush()
 

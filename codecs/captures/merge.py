@@ -27,10 +27,16 @@ Key = tuple[int, int]  # running time in microseconds, and number with the file'
 
 
 class Runs(Generic[Item]):
-    """Runs of items, each sorted by its keys, merged. `turn`: whose run the last `take` was from."""
+    """Runs of items, each sorted by its keys, merged.
+
+    `turn`: whose run the last `take` was from; `keys`: those of that run; `start`: index of the first item
+    that was taken.
+    """
 
     def __init__(self) -> None:
         self.turn: int = -1
+        self.keys: list[Key] = []
+        self.start: int = 0
         self._heap: list[tuple[int, int, int]] = []  # the key of each run's next item, and its turn
         self._runs: dict[int, tuple[list[Key], list[Item], int]] = {}  # by turn; the index of the next item
 
@@ -58,6 +64,8 @@ class Runs(Generic[Item]):
         _, _, turn = heapq.heappop(self._heap)
         self.turn = turn
         keys, items, start = self._runs[turn]
+        self.keys = keys
+        self.start = start
         other = self.first
         if other is not None and (limit is None or other < limit):
             limit = other
@@ -73,21 +81,24 @@ class Runs(Generic[Item]):
         return items[start:stop]
 
 
-def in_order(rows: Iterable[tuple[int, int, tuple[list[Key], list[Item]]]]) -> Iterator[list[Item]]:
+def in_order(
+    rows: Iterable[tuple[int, int, tuple[list[Key], list[Item]]]],
+) -> Iterator[tuple[list[Item], list[Key], int]]:
     """The items of rows (time, number, run), which are given sorted by their first item.
 
-    Each list comes from one row. Buffers one row plus those that overlap it in time.
+    Each list comes from one row; with it the keys of that row, and the index of the first item's. Buffers one
+    row plus those that overlap it in time.
     """
     runs: Runs[Item] = Runs()
     for turn, (time, number, (keys, items)) in enumerate(rows):
         key = (time, number)
         first = runs.first
         while first is not None and first < key:  # items before the new row's first one are complete
-            yield runs.take(key)
+            yield runs.take(key), runs.keys, runs.start
             first = runs.first
         runs.add(turn, keys, items)
     while runs.first is not None:
-        yield runs.take(None)
+        yield runs.take(None), runs.keys, runs.start
 
 
 def start_of(head: bytes, whole: bool) -> tuple[str, int]:

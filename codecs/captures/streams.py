@@ -54,7 +54,8 @@ class Assembler(Sequencer):
 
     `payload`: bytes of all segments that were added, without text on resets (`reset_text`). `delivered`:
     bytes in pieces; `retransmitted`: bytes that were left out as they had been delivered. Once closed,
-    payload = delivered + retransmitted. `flows`: their number so far.
+    payload = delivered + retransmitted. `flows`: their number so far. `openings`, if it is a list, gets the
+    number of the packet that opens a flow, for each.
     """
 
     def __init__(self) -> None:
@@ -62,6 +63,7 @@ class Assembler(Sequencer):
         self.payload: int = 0
         self.reset_text: int = 0
         self.flows: int = 0
+        self.openings: list[int] | None = None
         self.observes: bool = False
         self._logs: bool = False
         self._table: dict[bytes, _Conversation] = {}
@@ -223,6 +225,8 @@ class Assembler(Sequencer):
         if forward:
             low, high = high, low
         self.flows += 1
+        if self.openings is not None:
+            self.openings.append(int(segment.packet))
         flow = Flow(
             self.flows,
             "tcp" if key[0] == TCP else "udp",

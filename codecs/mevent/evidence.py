@@ -16,7 +16,6 @@ from wirelens.codecs.words import count
 
 LOOKED_AT: Final = 16  # messages that detection decodes
 MOST_WEAK: Final = 20.0  # bits that messages may give that prove nothing by themselves
-PREFIX_SEEN: Final = 20  # bytes after which `decoding.prefix_length` asks for no more
 STARTS_TRIED: Final = 256  # positions that are tried as the first message of a stream
 SETTLED: Final = 24.0  # bits above which more input would not add to the result
 
@@ -84,11 +83,12 @@ def first_message(data: bytes, start: i64, end: i64, final: bool, role: str) -> 
                 return at
         if found == "reply" and role != "request" and reply < 0:
             reply = at
-            if at == start and not _has_prefix(data, at, end):
+            if at == start and _prefix(data, at, end, True) == 0:
                 following = _following(data, at, end)
-                if not final and (following < 0 or following + PREFIX_SEEN > end):
+                prefix = -1 if following < 0 else _prefix(data, following, end, final)
+                if prefix < 0 and not final:
                     return -1
-                if following < 0 or _has_prefix(data, following, end):
+                if prefix != 0:
                     reply = -1  # it lacks its prefix
         at += 1
     if reply >= 0:
@@ -143,14 +143,11 @@ def _following(data: bytes, at: i64, end: i64) -> i64:
     return cursor.pos if cursor.pos + 4 <= end else -1
 
 
-def _has_prefix(data: bytes, at: i64, end: i64) -> bool:
-    """Whether the message at a position starts with its length."""
-    cursor = Cursor(Buffer(data), at, end)
-    try:
-        decoding.decode(cursor, Tape(cursor.buffer), True)
-    except DecodeError as error:
-        return error.needed == at + word_at(data, at)
-    return cursor.pos == at + word_at(data, at)
+def _prefix(data: bytes, at: i64, end: i64, final: bool) -> i64:
+    """The length that a prefix at a position states: 0 without one, negative if that takes more bytes."""
+    if at + 8 > end:
+        return 0 if final else -8
+    return decoding.prefix_length(data, at, end, final)
 
 
 def _plausible(root: Node) -> bool:

@@ -48,6 +48,7 @@ def decoded(
         result = {
             "file": file,
             "flow": source.get("flow"),
+            "flow_number": source.get("flow_number"),
             "time": None if moment is None else _microseconds(moment),
             "packet": packet,
             "latency": source.get("latency"),
@@ -81,7 +82,7 @@ def _source(row: dict[str, Any]) -> Result:
             for end in ("source", "destination")
         )
         flow = f"{row['transport']} {source} > {destination}"
-    same = ("file", "time", "packet", "notes", "protocol", "offset", "length")
+    same = ("file", "flow_number", "time", "packet", "notes", "protocol", "offset", "length")
     return {"flow": flow, **{key: row[key] for key in same}}
 
 

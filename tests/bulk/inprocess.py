@@ -73,8 +73,12 @@ def table(target: Path, name: str) -> Table:
     return rows
 
 
-def contents(target: Path) -> list[tuple[Any, ...]]:
-    """The contents of the two tables, without what depends on how captures were split into files."""
+def contents(target: Path, numbers: bool = True) -> list[tuple[Any, ...]]:
+    """The contents of the two tables, without what depends on how captures were split into files.
+
+    `numbers`: with those of flows, which depend on all captures of a run.
+    """
+    left_out = {"file", "packet", "connection", "notes"} | (set() if numbers else {"flow_number"})
     messages = table(target, "messages")
     pairs: dict[str, list[tuple[Any, ...]]] = {}
     for row in messages:
@@ -83,9 +87,7 @@ def contents(target: Path) -> list[tuple[Any, ...]]:
     found = []
     for row in messages + table(target, "quarantine"):
         notes = [(note["code"], note["offset"]) for note in row["notes"] or ()]
-        plain = {
-            key: value for key, value in row.items() if key not in ("file", "packet", "connection", "notes")
-        }
+        plain = {key: value for key, value in row.items() if key not in left_out}
         if "pair_id" in plain:
             plain["pair_id"] = sorted(pairs.get(row["pair_id"], []))
         found.append((*(str(plain[key]) for key in sorted(plain)), str(notes)))

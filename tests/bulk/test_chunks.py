@@ -48,7 +48,8 @@ def test_segments_come_back_in_the_order_of_time_and_packet(
     found: dict[bytes, list[tuple[object, ...]]] = {}
     for key in {bundle[0] for bundle in bundles}:
         mine = sorted((bundle for bundle in bundles if bundle[0] == key), key=lambda bundle: bundle[1:3])
-        runs = list(in_order((time, packet, unbundle(key, data)) for _, time, packet, data in mine))
+        rows = ((time, packet, unbundle(key, data)) for _, time, packet, data in mine)
+        runs = [run for run, _, _ in in_order(rows)]
         assert all(len({one.packet >> 40 for one in run}) == 1 for run in runs)
         found[key] = [segment.row() for run in runs for segment in run]
     assert found == {key: [row for _, _, row in sorted(each)] for key, each in expected.items()}

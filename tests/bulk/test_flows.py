@@ -1,6 +1,7 @@
 """Streams across files, tasks and runs: however a capture is cut up, the tables say the same."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from feeding import fed
@@ -9,7 +10,9 @@ from made import capture, frames, rotated
 
 from wirelens.cli.bulk import plan, reading
 from wirelens.cli.bulk.files import find
+from wirelens.cli.bulk.ledger import NotAllowedError
 from wirelens.cli.bulk.plan import inspect_files, split
+from wirelens.cli.bulk.report import as_json, text
 from wirelens.codecs.captures import Reader
 from wirelens.codecs.conversations import Conversations
 
@@ -195,6 +198,48 @@ def test_renamed_and_replaced_files_are_distinguished(mixed: list[bytes], tmp_pa
     report = run([tmp_path / "in"], tmp_path / "out", resume=True)
     assert (report.files, report.skipped) == (1, 1)
     assert len(table(tmp_path / "out", "_ledger")) == 3
+
+
+def test_flows_are_continued_with_the_settings_of_the_first_run(mixed: list[bytes], tmp_path: Path) -> None:
+    paths = rotated(mixed, 2, tmp_path / "in")
+    run(paths[:1], tmp_path / "out", resume=True)
+    others: tuple[dict[str, Any], ...] = ({"point": "folder"}, {"separate": True})
+    for other in others:
+        with pytest.raises(NotAllowedError, match=f"--{next(iter(other))}"):
+            run(paths, tmp_path / "out", resume=True, **other)
+    assert run(paths, tmp_path / "out", resume=True).files == 1
+    run(paths[:1], tmp_path / "point", point="folder")
+    with pytest.raises(NotAllowedError, match="--point folder"):
+        run(paths, tmp_path / "point", resume=True)
+    run(paths, tmp_path / "point", mode="append")  # which continues nothing
+
+
+def test_flows_of_later_runs_have_the_next_numbers(mixed: list[bytes], tmp_path: Path) -> None:
+    """Also those in a file that was captured earlier; a flow that goes on keeps its number."""
+    paths = rotated(mixed, 3, tmp_path / "in")
+    for path in (paths[1], paths[0], paths[2]):
+        run([path], tmp_path / "out", resume=True)
+    run([paths[2]], tmp_path / "out", resume=True, final=True)
+    flows = {row["file"]: row["flows"] for row in table(tmp_path / "out", "_ledger")}
+    found = table(tmp_path / "out", "messages")
+    assert {row["flow_number"] for row in found} <= set(range(1, sum(flows.values()) + 1))
+    numbers: dict[int, set[int]] = {}
+    for row in found:
+        numbers.setdefault(row["connection"], set()).add(row["flow_number"])
+    assert all(len(each) == 1 for each in numbers.values())
+    assert len({next(iter(each)) for each in numbers.values()}) == len(numbers)
+    first = {row["flow_number"] for row in found if row["file"] == str(paths[1])}
+    assert max(first) <= flows[str(paths[1])]
+
+
+@pytest.mark.once
+def test_packets_that_are_not_read_are_named(mixed: list[bytes], tmp_path: Path) -> None:
+    other = b"\0" * 12 + b"\x89\x03" + bytes(40)
+    rotated([*mixed, other, other], 2, tmp_path / "in")
+    report = run([tmp_path / "in"], tmp_path / "out")
+    sentence = "not read: 2 packets of the EtherType 0x8903"
+    assert sentence in text(report, "out").split("\n")
+    assert as_json(report, "out")["not_read"] == sentence.removeprefix("not read: ")
 
 
 def test_separate_files_share_no_streams(mixed: list[bytes], tmp_path: Path) -> None:

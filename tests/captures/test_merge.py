@@ -26,9 +26,9 @@ def test_rows_come_out_sorted(rows: list[list[int]]) -> None:
     keyed = [([(time, 100 * turn + at) for at, time in enumerate(row)], row) for turn, row in enumerate(rows)]
     keyed.sort(key=lambda run: run[0][0])
     expected = sorted(key for keys, _ in keyed for key in keys)
-    parts = list(in_order((*keys[0], (keys, keys)) for keys, _ in keyed))
-    assert [key for part in parts for key in part] == expected
-    assert all(parts)
+    parts = list(in_order((*keys[0], (keys, list(keys))) for keys, _ in keyed))
+    assert [key for part, _, _ in parts for key in part] == expected
+    assert all(part and keys[start : start + len(part)] == part for part, keys, start in parts)
 
 
 def test_a_run_is_taken_up_to_the_next() -> None:
