@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -28,6 +27,10 @@ def point_of(path: str, option: str) -> str:
 
 def point_key(path: str, option: str) -> bytes:
     """What stands for the point in the keys of its flows; b"" for none."""
+    if option == NONE:
+        return b""
+    from hashlib import blake2b
+
     point = point_of(path, option).encode("utf-8", "surrogateescape")
     return blake2b(point, digest_size=POINT_BYTES).digest() if point else b""
 

@@ -71,9 +71,9 @@ class Compiler(Generic[Row]):
     def part(self, part: Expression) -> Part[Row]:
         """The cost and the predicate of an expression. Raises WhereError."""
         if isinstance(part, Conjunction):
-            return together([self.part(inner) for inner in part.parts])
+            return together([self.part(inner) for inner in part.all])
         if isinstance(part, Disjunction):
-            return either([self.part(inner) for inner in part.parts])
+            return either([self.part(inner) for inner in part.any])
         if isinstance(part, Negation):
             cost, inner = self.part(part.part)
             return cost, lambda row: not inner(row)
@@ -148,11 +148,18 @@ def compared(field: Field[Row], operator: str, test: Test) -> Predicate[Row]:
     get = field.get
     negative = operator in OPPOSITE
     if field.several or field.listed:
+
+        def is_one(row: Row) -> bool:
+            for value in get(row):  # noqa: SIM110  # a generator takes longer
+                if test(value):
+                    return True
+            return False
+
         if not negative:
-            return lambda row: any(map(test, get(row)))
+            return is_one
         if field.listed:
-            return lambda row: not any(map(test, get(row)))
-        return lambda row: len(found := get(row)) > 0 and not any(map(test, found))
+            return lambda row: not is_one(row)
+        return lambda row: len(get(row)) > 0 and not is_one(row)
     if negative:
         return lambda row: (value := get(row)) is not None and not test(value)
     return lambda row: (value := get(row)) is not None and test(value)

@@ -6,8 +6,7 @@ all its values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from wirelens.cli.where import values
 from wirelens.cli.where.language import WhereError
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 SHOWN: Final = 40  # characters of a value in errors
+ADDRESSES_KEPT: Final = 1 << 12  # addresses whose network is known
 WORDS_SHOWN: Final = 40  # known values in errors
 
 HEADER: Final = 0  # what it costs to get a field: known without looking into the message
@@ -100,12 +100,18 @@ class AddressType(Type):
         if found is None:
             raise self.refused(comparison)
         bits, mask, length, port = found
+        known: dict[bytes, bool] = {}  # addresses that were asked about
 
         def test(value: tuple[bytes, int]) -> bool:
-            host = value[0]
-            if len(host) != length or (port is not None and value[1] != port):
+            host, number = value
+            if port is not None and number != port:
                 return False
-            return int.from_bytes(host, "big") & mask == bits
+            is_in = known.get(host)
+            if is_in is None:
+                if len(known) >= ADDRESSES_KEPT:
+                    known.clear()
+                is_in = known[host] = len(host) == length and int.from_bytes(host, "big") & mask == bits
+            return is_in
 
         return test
 
@@ -182,8 +188,7 @@ IDS: Final = NumberedType("an id")
 FLOWS: Final = FlowType()
 
 
-@dataclass(frozen=True)
-class Field(Generic[Row]):
+class Field(NamedTuple, Generic[Row]):
     """A field of rows.
 
     `get`: its value, or with `several` its values. `listed`: a list that each row has, so that what is
@@ -198,8 +203,7 @@ class Field(Generic[Row]):
     words: Callable[[], Collection[str]] | None = None
 
 
-@dataclass(frozen=True)
-class Fields(Generic[Row]):
+class Fields(NamedTuple, Generic[Row]):
     """What an expression may name.
 
     `text`: the field that text alone is looked for in. `trees`: what makes the JSON trees that paths go

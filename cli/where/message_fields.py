@@ -155,7 +155,7 @@ def message_fields(file_of: Callable[[Row], str], point: str = NONE, numbered: b
         "length": Field(SIZES, lambda row: row.record.length),
         "time": Field(TIMES, lambda row: row.time_us or None),
         "packets": Field(NUMBERS, _packets),
-        "port": Field(NUMBERS, lambda row: () if row.flow is None else row.flow.ports, several=True),
+        "port": Field(NUMBERS, _ports, several=True),
         "client": Field(ADDRESSES, _client),
         "server": Field(ADDRESSES, _server),
         "flow": Field(FLOWS, _flow) if numbered else Field(TEXTS, _flow_text),
@@ -205,6 +205,11 @@ def _errors(row: Row) -> list[str]:
     if record.tape is not None and record.tape.fault_count():
         codes += [fault.code for fault in record.tape.faults]
     return codes
+
+
+def _ports(row: Row) -> tuple[int, ...]:
+    flow = row.flow
+    return () if flow is None else flow.ports
 
 
 def _client(row: Row) -> tuple[bytes, int] | None:

@@ -167,9 +167,9 @@ def truth(expression: Expression, row: Row) -> bool:
     if isinstance(expression, Negation):
         return not truth(expression.part, row)
     if isinstance(expression, Conjunction):
-        return all(truth(part, row) for part in expression.parts)
+        return all(truth(part, row) for part in expression.all)
     if isinstance(expression, Disjunction):
-        return any(truth(part, row) for part in expression.parts)
+        return any(truth(part, row) for part in expression.any)
     if isinstance(expression, Words):
         return expression.value.text.lower() in row.get("summary", "").lower() and "summary" in row
     found = reached(expression.path, row)
@@ -249,8 +249,8 @@ def test_cheap_conditions_are_asked_first() -> None:
         asked.append("tree")
         return (row,)
 
-    text = Field[Row](TEXTS, summary, TEXT)
-    fields = Fields({"n": Field[Row](NUMBERS, lambda row: 1)}, text, {"message": tree}, "message", {})
+    text = Field(TEXTS, summary, TEXT)
+    fields = Fields({"n": Field(NUMBERS, lambda row: 1)}, text, {"message": tree}, "message", {})
     for expression, order in (
         ("message.a=1 and x and n=2", []),
         ("(message.a=1 or x) and n=2", []),
