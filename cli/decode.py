@@ -136,7 +136,7 @@ def command(
 
 
 def draw_all(drawing: Drawing, run: Run, output: Output) -> None:
-    """Draw the records of all inputs; one that takes too much memory is reported, and the next ones follow."""
+    """Draw the records of all inputs; one that takes too much memory is reported, and passed over."""
     from wirelens.cli.input import TOO_MUCH
 
     batches = run.batches()

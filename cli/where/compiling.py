@@ -132,7 +132,7 @@ class Compiler(Generic[Row]):
         if field is not None:
             if path.steps:
                 step = path.steps[0]
-                raise WhereError(step.column, f"{name} is {field.kind.name}, which has no {step}")
+                raise WhereError(step.column, f"{name} is {field.kind.name}, which has no {shown(str(step))}")
             return field
         if name in fields.elsewhere:
             raise WhereError(path.column, f"{name} is a field {fields.elsewhere[name]}")

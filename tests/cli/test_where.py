@@ -105,7 +105,7 @@ WRONG = [
     ("has", 3, "a field is missing"),
     ("=5", 1, "a field is missing"),
     ("summary~'x", 9, "quotes are not closed"),
-    ("kind.x=request", 5, "has no .x"),
+    ("kind.x=request", 5, 'has no ".x"'),
     ("message[x]=5", 8, "no step of a path"),
     ("..timeout>5s", 11, "neither a number nor a time"),
     ("..timeout>'5'", 11, "neither a number nor a time"),

@@ -174,3 +174,41 @@ def test_every_member_is_a_field() -> None:
         values[name] = kind
         assert not found.matches(Call()) or name in ("call", "flow")
     assert len(values) == len(MEMBERS)
+
+
+def test_calls_of_both_ends(run: Run, shared: Path) -> None:
+    ends = [str(shared / "field" / "ends" / name) for name in ("client.pcap", "server.pcap")]
+    words = (ends[0], "--server-side", ends[1])
+    for expression, numbers in (
+        ("server_time>1s", [9]),
+        ("request_transit>100ms and request_lost=1", [5]),
+        ("seen=both and not has server_time", [13]),
+        ("reply_lost>0 or request.body.arguments[0]=o7", [7]),
+        ("uncertainty<1us", []),
+    ):
+        result = run("calls", "--format", "jsonl", "--where", expression, *words)
+        assert result.exit_code == 0
+        assert [json.loads(line)["call"] for line in result.stdout.splitlines()] == numbers, expression
+
+
+def test_stats_count_the_calls_that_match(run: Run, made: str) -> None:
+    def counted(*words: str) -> dict[str, int]:
+        result = run("stats", "--format", "json", "--by", "outcome", *words, made)
+        assert result.exit_code == 0
+        return {row["outcome"]: row["calls"] for row in json.loads(result.stdout)}
+
+    every = counted()
+    assert sum(every.values()) == 200
+    assert counted("--where", "outcome=error") == {"error": every["error"]}
+    for expression in ("latency>.02", "request.id>50 and flow=2", "not late=false", "fail"):
+        calls = [json.loads(line) for line in lines(run, "--where", expression, made)]
+        outcomes = [call["outcome"] for call in calls]
+        assert counted("--where", expression) == {name: outcomes.count(name) for name in set(outcomes)}
+        assert 0 < len(calls) < 200
+    result = run("stats", "--where", "latency>1h", made)
+    assert result.exit_code == 0
+    assert result.stderr.endswith("0 of 200 calls match\n")
+    assert run("stats", "--where", "latncy>1s", "no-such-file").exit_code == 2
+    result = run("stats", "--flow", "99", made)
+    assert result.exit_code == 2
+    assert "no flow 99: there are 3 flows" in result.stderr
