@@ -178,7 +178,8 @@ class Line:
         self.acked = [0, 0]
         self.received = [0, 0]  # of the other side's bytes
         self.parts: list[list[tuple[int, int]]] = [[], []]  # out of order
-        self.timer = [0, 0]
+        self.timer = [0, 0]  # the number of the timer that runs, 0 if none does
+        self.timers = 0
         self.backoff = [1.0, 1.0]
         self.duplicates = [0, 0]
         self.recover = [0, 0]
@@ -249,8 +250,8 @@ class Line:
 
     def arm(self, time: float, side: int) -> None:
         world = self.world
-        self.timer[side] += 1
-        mine = self.timer[side]
+        self.timers += 1
+        mine = self.timer[side] = self.timers
         wait = (RTO_US + 2 * world.trip) * self.backoff[side]
 
         def fire(now: float) -> None:

@@ -234,14 +234,21 @@ class Match:
         mine, others = self.client, self.server
         voters = _voters(mine)
         other_voters = _voters(others)
-        _count(votes, (mine, mine.keys, voters), (others, others.keys, other_voters))
+        # with their sequence numbers even bytes that are sent all the time are found in one place
+        numbered = _numbered(mine, voters), _numbered(others, other_voters)
+        _count(votes, mine, numbered[0], others, numbered[1])
+        plain = [(mine.keys[voter[2]], voter) for voter in voters]
+        other_plain = [(others.keys[voter[2]], voter) for voter in other_voters]
+        _count(votes, mine, plain, others, other_plain)
         for one_cut in (True, False):  # a cut message is compared by its first bytes
             first = [voter for voter in voters if bool(mine.flags[voter[2]] & CUT) == one_cut]
             second = other_voters
             if not one_cut:
                 second = [voter for voter in other_voters if others.flags[voter[2]] & CUT]
             if first and second:
-                _count(votes, (mine, mine.heads, first), (others, others.heads, second))
+                heads = [(mine.heads[voter[2]], voter) for voter in first]
+                other_heads = [(others.heads[voter[2]], voter) for voter in second]
+                _count(votes, mine, heads, others, other_heads)
         return votes
 
     def _compare(self, one: Candidate, differences: dict[int, int]) -> None:
@@ -374,20 +381,29 @@ def _voters(table: Table) -> list[Voter]:
     return found
 
 
+def _numbered(table: Table, voters: list[Voter]) -> list[tuple[int, Voter]]:
+    """Voters by the hash of their first bytes together with their sequence numbers; 0 without one."""
+    found: list[tuple[int, Voter]] = []
+    for voter in voters:
+        number, side, index = voter
+        first = table.connections[number].sequences[side]
+        head = table.heads[index]
+        sequence = (first + table.starts[index]) % MODULUS
+        found.append((head ^ (sequence << 16) if head and first >= 0 else 0, voter))
+    return found
+
+
 def _count(
     votes: dict[tuple[int, int, int, int], int],
-    mine: tuple[Table, array[int], Iterable[Voter]],
-    others: tuple[Table, array[int], list[Voter]],
+    table: Table,
+    voters: Iterable[tuple[int, Voter]],
+    other_table: Table,
+    other_voters: Iterable[tuple[int, Voter]],
 ) -> None:
-    """Add the votes of equal keys."""
-    table, keys, voters = mine
-    other_table, other_keys, other_voters = others
-    ordered = sorted(
-        [voter for voter in other_voters if other_keys[voter[2]]], key=lambda v: other_keys[v[2]]
-    )
-    sorted_keys = array("q", [other_keys[voter[2]] for voter in ordered])
-    for number, side, index in voters:
-        key = keys[index]
+    """Add the votes of equal keys, of which 0 is none."""
+    ordered = sorted([entry for entry in other_voters if entry[0]])
+    sorted_keys = array("q", [key for key, _ in ordered])
+    for key, (number, side, index) in voters:
         if not key:
             continue
         first = bisect_left(sorted_keys, key)
@@ -396,7 +412,7 @@ def _count(
         last = bisect_right(sorted_keys, key, first)
         if last - first > PLACES:
             continue
-        for other_number, other_side, other in ordered[first:last]:
+        for _, (other_number, other_side, other) in ordered[first:last]:
             if other_side == side:
                 vote = (number, other_number, side, other_table.starts[other] - table.starts[index])
                 votes[vote] = votes.get(vote, 0) + table.lengths[index]

@@ -69,6 +69,13 @@ def test_connections_with_the_same_bytes(rewritten: bool) -> None:
     assert (counts["joined"], counts["wrong joins"]) == (3, 0)
 
 
+def test_bytes_that_are_sent_all_the_time() -> None:
+    """More connections with the same bytes than a message has votes for differ in their numbers."""
+    plan = Plan(seed=13, connections=70, calls=2, twins=True, large=0)
+    counts = figures(plan).counts
+    assert (counts["joined"], counts["wrong joins"]) == (70, 0)
+
+
 def test_strangers_with_the_same_bytes_are_not_joined() -> None:
     world = World(Plan(seed=6, connections=1, strangers=True, translated=True, rewritten=True))
     match, _, calls = joined(world.capture(0), world.capture(1))
