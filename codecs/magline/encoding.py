@@ -34,7 +34,10 @@ def encode_specified(message: Json, out: BytesWriter) -> None:
     only(frame, _SPECIFIED_MEMBERS, "")
     if "cmd" not in frame:
         raise EncodeError("", 'a frame needs the member "cmd"')
-    cmd = number_of(frame["cmd"], v.COMMANDS, "cmd", 0, 0xFFFF)
+    named = frame["cmd"]
+    if isinstance(named, str):
+        named = v.HEADINGS.get(named.upper(), named)
+    cmd = number_of(named, v.COMMANDS, "cmd", 0, 0xFFFF)
     order = one_of(frame.get("byte_order", "big"), ("big", "little"), "byte_order")
     little = order == "little"
     head = hex_bytes(frame.get("head", ""), "head")

@@ -45,6 +45,7 @@ COMMANDS: Final[dict[int, str]] = {
     PSH: "PSH",
     FIN: "FIN",
 }
+HEADINGS: Final = {"PING": "PIN", "PONG": "PON"}  # the names in the specification's headings
 
 # Commands of the deployed head.
 OLD_SYN: Final = 0x0001

@@ -616,6 +616,17 @@ CODE = {
     "backslash": f'hex = "{DIGITS[:16]}" \\\n      "{DIGITS[16:]}"',
     "parentheses": f'hex = ("{DIGITS[:17]}"\n       "{DIGITS[17:]}")',
     "name on a line": f'const std::string rawHex\n    = "{DIGITS[:16]}"\n      "{DIGITS[16:]}";',
+    "joined, JavaScript": f"const b = Buffer.from(['{DIGITS[:9]}', '{DIGITS[9:]}'].join(''), 'hex');",
+    "joined, Ruby": f'["{DIGITS[:9]}", "{DIGITS[9:]}"].join',
+    "joined, Python": f"bytes.fromhex(''.join(['{DIGITS[:9]}', '{DIGITS[9:]}']))",
+    "joined, Rust": f'concat!("{DIGITS[:9]}", "{DIGITS[9:]}")',
+    "joined, Go": f'strings.Join([]string{{"{DIGITS[:9]}", "{DIGITS[9:]}"}}, "")',
+    "joined, Java": f'String.join("", "{DIGITS[:9]}", "{DIGITS[9:]}")',
+    "joined, Java's concat": f'String hex = "{DIGITS[:9]}"\n    .concat("{DIGITS[9:]}");',
+    "joined, Kotlin": f'listOf("{DIGITS[:9]}", "{DIGITS[9:]}").joinToString("")',
+    "joined, PHP": f"hex2bin(implode('', ['{DIGITS[:9]}', '{DIGITS[9:]}']))",
+    "raw, Rust": f'let hex = r#"{DIGITS}"#;',
+    "keyword, Elixir": f'Base.decode16!("{DIGITS}", case: :lower)',
     "in a call": f'buffer_.add(Hex::decode("{DIGITS[:17]}"\n  "{DIGITS[17:]}"));',
     "fromhex of two": f'data = bytes.fromhex("{DIGITS[:16]}"\n                     "{DIGITS[16:]}")',
     "base64 in two": 'String s = "2rviAAAAAAAAAA" +\n "ABAAAAAU4=";',
@@ -760,6 +771,36 @@ def test_prefixes_of_a_log(shape: str, prefix: str) -> None:
 def test_numbers_of_lines(shape: str, start: int, form: str) -> None:
     lines = enumerate(SHAPES[shape].split("\n"), start)
     assert pasted("\n".join(form.format(number) + line for number, line in lines)).data == SOME
+
+
+@pytest.mark.parametrize("number", ["1: ", "1:", "7. ", "12\t", "  3| "])
+def test_one_numbered_line(number: str) -> None:
+    assert pasted(number + SOME.hex()).data == SOME
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  12  " + SOME.hex(),
+        "1 " + spaced(SOME) + "\n2 " + spaced(SOME[:3]),
+        "da bb e2 0 0 00 00 00 00 00 00 00",
+    ],
+)
+def test_what_may_be_a_number_of_a_line_is_refused(text: str) -> None:
+    assert broken(text).code in ("pasted-ambiguous", "pasted-damaged")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "word"),
+    [
+        ("Hello\ndabbe20000000000\n0000zz01\n000000014e\n", 3, 1, "0000zz01"),
+        ("hex: dabbe2000000 (magic) 00000000 00000001 0000014e", 1, 20, "magic"),
+        ("['dabbe2000000', '00000000'].flat()", 1, 30, "flat"),
+    ],
+)
+def test_a_hint_names_what_stands_in_the_way(text: str, line: int, column: int, word: str) -> None:
+    note = pasted(text).note
+    assert note == f"mostly hex, but at line {line}, column {column} {word!r} fits no form of bytes"
 
 
 def test_lines_that_were_taken_are_noted() -> None:

@@ -581,6 +581,7 @@ WRITTEN: list[tuple[str, dict[str, Any], bytes]] = [
     ("magline", {"cmd": 77, "body": {"data": "01"}}, frame(77, b"\1", seq=0)),
     ("magline", {"cmd": 77}, frame(77, b"", seq=0)),
     ("magline-old", {"cmd": "DISCARD"}, old(15, seq=0)),
+    ("magline", {"cmd": "ping", "seq": 7, "body": {"ping": 3}}, frame(4, b"\0\0\0\3")),
     ("magline-old", {"cmd": "SYN", "version": 1}, old(1, version=1, seq=0)),
     ("magline-old", {"cmd": "NODE_MSG", "seq": 1, "body": {"payload": "6162"}}, old(9, b"ab")),
     (

@@ -25,8 +25,11 @@ _KEEPING: Final = (
     r"|strip|data|c_str|freeze|hexToByteArray|hexToByteString|hexStringToByteArray|decodeHex|hex|array|retain"
 )
 _ARGUMENTS: Final = r"(?:\([^()\n\"']{0,60}(?:\([^()\n\"']{0,40}\)[^()\n\"']{0,20})?\))"
-# Another argument after the bytes: a name, or a call of names
-_ARGUMENT: Final = rf",\s*+&?[A-Za-z_$][\w$]*+(?:(?:\.|::|->)[\w$]++)*+{_ARGUMENTS}?+(?=\s*+[,)\]}}])"
+# Another argument after the bytes, perhaps by keyword: a name, or a call of names
+_ARGUMENT: Final = (
+    r",\s*+(?:[a-z_]++:\s++:?+)?+&?[A-Za-z_$][\w$]*+"
+    rf"(?:(?:\.|::|->)[\w$]++)*+{_ARGUMENTS}?+(?=\s*+[,)\]}}])"
+)
 TAIL: Final = re.compile(
     rf"(?:[\s;)\]}}>?!]++|{_ARGUMENT}|,(?=\s*+(?:[)\]}};,]|\Z))|::\s*+\w++|\.(?:{_KEEPING})\b!?{_ARGUMENTS}?+"
     r"|(?<=\s)(?:as|of)\s++[\w\[\]]++)*+"

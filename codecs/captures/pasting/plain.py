@@ -32,6 +32,7 @@ _OFFSET_INSIDE: Final = re.compile(
     r"(?P<pairs>(?:[0-9A-Fa-f]{2}[ \t]{1,3}){4,}?(?:[0-9A-Fa-f]{2})?[ \t]*)"
     r"(?P<next>[0-9A-Fa-f]{4,8}):?[ \t]{1,4}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])"
 )
+_LINE_NUMBER: Final = re.compile(r"[ \t]*+[1-9][0-9]*+(\t|  )")
 _NO_BLANKS: Final = dict.fromkeys(map(ord, " \t\n\r\v\f"))
 
 
@@ -180,7 +181,10 @@ def _many(
     source: Source, words: list[str], lengths: set[int], digits_only: bool, forced: bool
 ) -> Pasted | None:
     text = source.plain
-    if not forced and len(words) == 2 and len(words[1]) >= 16 and re.match(r"\s*+[1-9][0-9]*+\s\s", text):
+    numbered = _LINE_NUMBER.match(text) if not forced and len(words) == 2 and len(words[1]) >= 16 else None
+    if numbered is not None:
+        if numbered[1] == "\t":
+            return None
         raise ambiguous(source, 0, "hex", "hex after the number of the line")
     rows = [len(_SEPARATORS.sub("", line)) for line in text.split("\n")]
     one_a_line = len(words) == sum(1 for row in rows if row)
