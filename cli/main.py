@@ -189,6 +189,9 @@ def group(ctx: click.Context) -> None:
 
 def main() -> None:
     """The console script."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed, as by `>&-`: what is written goes nowhere
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     gc.set_threshold(50_000, 20, 50)  # trees have no cycles: collecting often only costs time
     atexit.register(gc.freeze)  # spares the interpreter's last collection
     group(prog_name="wirelens")

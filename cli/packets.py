@@ -194,7 +194,7 @@ def progress_bar(name: str, size: int) -> Iterator[Callable[[int], None] | None]
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),

@@ -149,6 +149,13 @@ def _finite(digits: str) -> float:
     return number
 
 
+def _whole(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:
+        raise ValueError(f"a number of {len(digits):,} digits is too long") from None
+
+
 def _json_error(text: str, at: int, message: str) -> JsonTextError:
     line = text.count("\n", 0, at) + 1
     return JsonTextError(message, line, at - text.rfind("\n", 0, at), at)
@@ -240,7 +247,7 @@ def _skip_space(text: str, at: int) -> int:
 
 
 _WHOLE: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
-_SCALARS: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+_SCALARS: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, parse_int=_whole)
 
 
 def _deep_loads(text: str, at: int) -> tuple[Json, int]:

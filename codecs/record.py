@@ -19,6 +19,7 @@ from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import clean, count, shortened
 
+LAST_OFFSET: Final = 1 << 62  # 64 bits hold the sum of two
 NO_PROTOCOL: Final = "no protocol has enough evidence"
 
 _UNKNOWN_OPENING: Final = b'{"protocol": "unknown", "offset": '
@@ -264,8 +265,8 @@ class Record:
     def from_json(obj: Json) -> "Record":
         """The record that the notation's JSON describes: its message is encoded, then decoded again.
 
-        A record with an error gets that error again. Raises EncodeError if the JSON is not a record or does
-        not encode, UnknownProtocolError.
+        A record with an error gets that error again; an offset that no input has is 0. Raises EncodeError if
+        the JSON is not a record or does not encode, UnknownProtocolError.
         """
         if not isinstance(obj, dict) or not isinstance(obj.get("protocol"), str):
             raise EncodeError("", 'expected a record: an object with the key "protocol"')
@@ -273,8 +274,7 @@ class Record:
         out = BytesWriter()
         encode_record(obj, out, "")
         data = out.getvalue()
-        given = obj.get("offset", 0)
-        offset = given if isinstance(given, int) and not isinstance(given, bool) else 0
+        offset = _offset(obj.get("offset"), 0)
         codec = None if name == UNKNOWN else registry.get(name)
         tape: Tape | None = None
         failure: DecodeError | None = None
@@ -302,10 +302,20 @@ class Record:
 def _stated_error(stated: Json, code: str, offset: int, text: str) -> DecodeError:
     """The error that a record's JSON states; what it leaves out is as given."""
     members = stated if isinstance(stated, dict) else {}
-    at = members.get("offset", offset)
+    given_code = members.get("code")
+    given_text = members.get("text")
     return DecodeError(
-        str(members.get("code", code)), at if isinstance(at, int) else offset, str(members.get("text", text))
+        given_code if isinstance(given_code, str) else code,
+        _offset(members.get("offset"), offset),
+        given_text if isinstance(given_text, str) else text,
     )
+
+
+def _offset(given: Json, otherwise: int) -> int:
+    """An offset that JSON states, if it can be one."""
+    if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= LAST_OFFSET:
+        return given
+    return otherwise
 
 
 def json_lines(records: list[Record], plain: bool = False, places: bool = True) -> bytes:

@@ -119,7 +119,7 @@ class Display:
 
             self._rich = Progress(
                 SpinnerColumn(),
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(16),
                 TextColumn("{task.fields[detail]}"),
                 TimeElapsedColumn(),
@@ -140,7 +140,7 @@ class Display:
     def step(self, text: str) -> None:
         """Show what is being done."""
         if self._rich is not None:
-            self._rich.update(self._task, description=text)
+            self._rich.update(self._task, description=clean(text))
         elif not self._quiet:
             self.show(text)
 

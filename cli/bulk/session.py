@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -117,6 +118,8 @@ def start(
             wanted["spark.driver.extraJavaOptions"] = f"{java_options(options)} {options}".strip()
             settings["spark.driver.bindAddress"] = "127.0.0.1"
             settings["spark.driver.host"] = "127.0.0.1"
+            if "SPARK_LOCAL_DIRS" not in os.environ and SparkSession.getActiveSession() is None:
+                settings["spark.local.dir"] = _private_folder()
     settings |= wanted
     with _quiet(log, settings):
         for key, value in settings.items():
@@ -125,6 +128,13 @@ def start(
     if submitted() and not spark.conf.get("spark.log.level", ""):
         spark.sparkContext.setLogLevel(STATIC["spark.log.level"])
     return spark
+
+
+def _private_folder() -> str:
+    """A temporary folder that nobody else may read, whatever the umask; removed at the end."""
+    folder = tempfile.mkdtemp(prefix="wirelens-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def java_options(given: str) -> str:

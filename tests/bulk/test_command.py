@@ -1,5 +1,6 @@
 """`wirelens bulk` and `wirelens doctor` as a user runs them."""
 
+import contextlib
 import json
 import os
 import re
@@ -150,6 +151,44 @@ class TestWithSpark:
         nothing = wirelens("bulk", "--resume", "examples/captures", str(out))
         assert nothing.returncode == 0
         assert "Nothing new" in nothing.stderr
+
+    def test_names_that_are_not_utf8_and_folders_that_nobody_else_reads(self, tmp_path: Path) -> None:
+        folder = os.fsencode(tmp_path / "in")
+        os.mkdir(folder)
+        capture = (ROOT / "examples/captures/esnp_line_tcp.pcap").read_bytes()
+        names = [b"x\xff.pcap", b"\x1b[31m\xe9.pcap", "größe.pcap".encode()]
+        for name in names:
+            Path(os.fsdecode(folder + b"/" + name)).write_bytes(capture)
+        Path(os.fsdecode(folder + b"/y\xfe.bin")).write_bytes(bytes.fromhex("1e0000010800000000"))
+        temporary = tmp_path / "tmp"
+        temporary.mkdir()
+        out = tmp_path / "out"
+        words = ["bulk", "--no-progress", "--master", "local[2]", str(tmp_path / "in"), str(out)]
+        run = subprocess.Popen(
+            [*COMMAND, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            umask=0,
+            env={**os.environ, "TMPDIR": str(temporary)},
+        )
+        open_folders: set[str] = set()
+        seen: set[str] = set()
+        while run.poll() is None:
+            for path in temporary.glob("wirelens-*"):
+                with contextlib.suppress(FileNotFoundError):
+                    seen.add(path.name)
+                    if path.stat().st_mode & 0o077:
+                        open_folders.add(path.name)
+            time.sleep(0.02)
+        stdout, stderr = (pipe.read() for pipe in (run.stdout, run.stderr) if pipe is not None)
+        assert run.returncode == 0, stderr
+        assert b"\x1b" not in stdout + stderr
+        assert len(seen) > 1
+        assert open_folders == set()
+        assert list(temporary.glob("wirelens-*")) == []
+        files = {str(row["file"]) for row in table(out, "messages")}
+        assert len(files) == len(names) + 1
+        sums_agree(out)
 
     @pytest.mark.parametrize("how", ["driver", "worker", "interrupt"])
     def test_killed_on_the_way(self, tmp_path: Path, how: str) -> None:

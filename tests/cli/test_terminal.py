@@ -5,11 +5,13 @@ import os
 import pty
 import re
 import struct
+import subprocess
+import sys
 import termios
 from pathlib import Path
 
 import pytest
-from commands import process
+from commands import ROOT, process
 
 from wirelens.formatters.terminal import cells
 
@@ -100,3 +102,26 @@ def test_a_pager_that_quits_is_not_an_error(path: Path, tmp_path: Path) -> None:
     big.write_bytes(path.read_bytes() * 3000)
     text = on_terminal(80, 4, "decode", str(big), PAGER=str(pager))
     assert len(text.splitlines()) == 1
+
+
+CAPTURE = "examples/captures/esnp_line_tcp.pcap"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["decode", "--format", style, CAPTURE] for style in ("tree", "hex", "summary", "json", "jsonl")),
+        *([command, CAPTURE] for command in ("detect", "flows", "calls")),
+        ["bytes", "examples/sofa-request.xxd"],
+        ["encode", "examples/dubbo-exchange.json"],
+        ["protocols"],
+        ["--help"],
+    ],
+    ids=lambda words: " ".join(words[:3]),
+)
+def test_a_closed_standard_output_is_quiet(words: list[str]) -> None:
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "wirelens.cli.main", *words]
+    done = subprocess.run(closed, cwd=ROOT, capture_output=True, check=False, timeout=180)
+    usual = subprocess.run(closed[4:], cwd=ROOT, capture_output=True, check=False, timeout=180)
+    assert (done.returncode, done.stdout, done.stderr) == (usual.returncode, b"", usual.stderr)
+    assert usual.stdout

@@ -2,10 +2,12 @@
 
 import importlib.util
 import os
+import random
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import fuzzing
 import pytest
@@ -26,6 +28,32 @@ def test_seeds_are_no_findings(name: str) -> None:
     assert len(seeds) > 20
     for seed in seeds:
         harness.try_one(seed)
+
+
+def test_changed_json_is_refused_or_encodes() -> None:
+    harness = import_module("fuzz_json")
+    chance = random.Random(17)
+    for seed in harness.seeds():
+        value = codecs.loads(seed.decode())
+        for _ in range(4):
+            value = fuzzing.changed(value, chance)
+            harness.try_one(codecs.dumps(value).encode())
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"offset": 1 << 63},
+        {"offset": -(1 << 70), "error": {"offset": 1 << 64, "code": [], "text": 10**5000}},
+        {"offset": "0", "error": []},
+    ],
+)
+def test_offsets_that_no_input_has(members: dict[str, Any]) -> None:
+    record = Record.from_json({"protocol": "hessian2", "bytes": "4802", **members})
+    assert record.offset == 0
+    assert record.error is not None
+    assert record.error.offset <= 2
+    assert '"bytes": "4802"' in record.json_text()
 
 
 def test_what_is_wrong_with_records_is_a_finding() -> None:
