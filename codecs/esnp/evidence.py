@@ -128,22 +128,22 @@ def resync(data: bytes, start: i64, end: i64) -> i64:
 
     Worked from the right, each position once: linear in the bytes.
     """
-    size = end - start
-    good = bytearray(size + 1)  # 1: leads to an END; 2: does so, over an entry with a body
+    good = bytearray(end - start + 1)  # of entries, 1: leads to an END; 2: does so, over an entry with a body
     at = end - 4
     position = end
     while at >= start:
         kind: i64 = data[at]
-        if kind <= v.VERSION and (kind >= v.SESSION_INFO or kind == v.END):
+        if v.SESSION_INFO <= kind <= v.VERSION:
             length: i64 = data[at + 1] << 16 | data[at + 2] << 8 | data[at + 3]
             after = at + 4 + length
-            if kind == v.END:
-                if length == 0:
-                    good[at - start] = 1
-            elif after < end and good[after - start] and size_fits(kind, length):
-                good[at - start] = 2 if length else good[after - start]
-                if good[at - start] == 2:
-                    position = at
+            if after <= end - 4 and size_fits(kind, length):
+                leads: i64 = good[after - start]
+                if data[after] == v.END and data[after + 1] | data[after + 2] | data[after + 3] == 0:
+                    leads = 1
+                if leads:
+                    good[at - start] = 2 if length else leads
+                    if length or leads == 2:
+                        position = at
         at -= 1
     return position
 

@@ -1,10 +1,18 @@
 """What damage may cost: bytes are not read over and over, whatever the input claims."""
 
+import random
 import re
+from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
+from stepping import lines
 
 from wirelens import codecs
+from wirelens.codecs import registry, tape
+from wirelens.codecs.captures import pasted
+from wirelens.codecs.captures.pasting import PastedError
+from wirelens.codecs.captures.reader import Reader
 from wirelens.codecs.decoder import ATTEMPT_FACTOR, ATTEMPT_FREE
 from wirelens.codecs.record import Record
 
@@ -35,3 +43,94 @@ def test_claims_inside_claims_are_read_a_bounded_number_of_times(size: int) -> N
     assert (
         sum(len(data) - record.offset for record in failed) <= (ATTEMPT_FACTOR + 2) * len(data) + ATTEMPT_FREE
     )
+
+
+SIZE = 20_000  # bytes
+FEW = 2_000  # lines that any call may run
+interpreted = pytest.mark.skipif(
+    not hasattr(tape.Tape.leaf, "__code__"), reason="compiled code has no lines to count"
+)
+
+
+def noise(size: int) -> bytes:
+    return random.Random(size).randbytes(size)
+
+
+def read(data: bytes) -> int:
+    reader = Reader()
+    for at in range(0, len(data), 4096):
+        for _ in reader.steps(data[at : at + 4096]):
+            pass
+    reader.close()
+    return reader.damages
+
+
+HEADER = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+PACKET = bytes.fromhex("00000000000000000100000001000000ff")
+CAPTURES = {
+    "pcap": bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+    + PACKET
+    + b"\1\0\0\0"
+    + b"\xff" * 12,
+    "pcapng": bytes.fromhex(
+        "0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000"
+        "01000000140000000100000000000000140000000" + "f" * 33
+    ),
+}
+
+
+@interpreted
+@pytest.mark.parametrize("name", CAPTURES)
+def test_resynchronising_a_capture(name: str) -> None:
+    head = CAPTURES[name]
+    assert read(head + bytes(SIZE)) >= 1
+    zeros = lines(lambda: read(head + bytes(SIZE)))
+    assert zeros <= 3 * lines(lambda: read(head + noise(SIZE))) + FEW
+    assert lines(lambda: read(head + bytes(2 * SIZE))) <= 2.2 * zeros + FEW
+
+
+@interpreted
+@pytest.mark.parametrize("name", registry.names())
+def test_resynchronising_a_stream(name: str) -> None:
+    codec = registry.get(name)
+
+    def searched(data: bytes) -> int:
+        return lines(lambda: codec.resync(data, 1, len(data)))
+
+    searched(bytes(SIZE))  # what is compiled on first use
+    zeros = searched(bytes(SIZE))
+    assert zeros <= 3 * searched(noise(SIZE)) + FEW
+    assert searched(bytes(2 * SIZE)) <= 2.2 * zeros + FEW
+
+
+@interpreted
+@pytest.mark.parametrize("made", [bytes, noise])
+def test_detection_is_linear(made: Callable[[int], bytes]) -> None:
+    once = lines(lambda: codecs.detect(made(SIZE)))
+    assert lines(lambda: codecs.detect(made(2 * SIZE))) <= 2.2 * once + FEW
+    most = lines(lambda: codecs.detect(made(1 << 17)))
+    assert lines(lambda: codecs.detect(made(1 << 18))) <= 1.2 * most + FEW
+
+
+# fmt: off
+TEXTS = [
+    '"', "'", "`", "a'", '"a" ', '"\\x41" ', "\\", "\\x41", "\\u0041", "%41", "=41", "$", "(", "[", "{", "<",
+    "1,", "0x41,", "41 ", "41", "a", "QUJD", "101 ", "01000001 ", "-1 ", ".", "!", "::", "->", "...", "#",
+    "//", "\n", "a\n", "41\n", "0000 41\n", "00000000: 4142  AB\n", "```\n", "a: b\n", "    41 42\n",
+    '{"a":', "<a>",
+]
+# fmt: on
+
+
+def try_pasted(text: str) -> None:
+    with suppress(PastedError):
+        pasted(text)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_pasted_text_is_linear(text: str) -> None:
+    """Pasted text is interpreted in both forms."""
+    short, long = (text * (size // len(text)) for size in (4000, 8000))
+    try_pasted(short)  # what is compiled on first use
+    once = lines(lambda: try_pasted(short))
+    assert lines(lambda: try_pasted(long)) <= 2.2 * once + FEW
