@@ -44,9 +44,9 @@ FILE_HEADER: Final = 24
 BILLION: Final = 1_000_000_000
 MILLION: Final = 1_000_000
 
-# Two lengths below 2^18, after a time; compiled only to search after damage.
-_LITTLE_LENGTHS: Final = rb".{10}[\x00-\x03]\x00..[\x00-\x03]\x00"
-_BIG_LENGTHS: Final = rb".{8}\x00[\x00-\x03]..\x00[\x00-\x03]"
+# Two lengths from 1 to 2^18, after a time; compiled only to search after damage.
+_LITTLE_LENGTHS: Final = rb".{8}(?!\x00{4})..[\x00-\x03]\x00(?!\x00{4})..[\x00-\x03]\x00"
+_BIG_LENGTHS: Final = rb".{8}(?!\x00{4})\x00[\x00-\x03]..(?!\x00{4})\x00[\x00-\x03]"
 
 
 @mypyc_attr(acyclic=True)
@@ -407,9 +407,9 @@ class PcapReader(RecordReader):
         """Look for records after damage: the position of the first, or where to look again."""
         size: i64 = len(data)
         self._need = 16
-        known = self._seconds >= 0
         # the upper half of the time's seconds stays the same for 18 hours
         upper = (int(self._seconds) >> 16) & 0xFFFF
+        known = self._seconds >= 0 and upper != 0  # zeros are anywhere
         pattern = upper.to_bytes(2, "little" if self._little else "big")
         shift: i64 = 2 if self._little else 0
         if self._little:
