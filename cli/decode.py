@@ -42,7 +42,10 @@ Examples:
   wirelens decode captures/                      rotated files as one capture
   wirelens decode --where 'method=find and latency>100ms' app.pcap
   wirelens decode --format jsonl --with method,latency app.pcap | jq 'select(.latency > .1) | .method'
-  tcpdump -U -w - port 1080 | wirelens decode -  messages as they arrive"""
+  tcpdump -U -w - port 1080 | wirelens decode -  messages as they arrive
+
+\b
+Exit status: 0: all decoded; 1: something did not, as the output shows; 2: an input is wrong."""
 
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
@@ -220,8 +223,10 @@ class Run:
             self.report_detection(item.name, decoder.detection)
         yield self.finish(item, records)
         if not start:
+            from wirelens.cli.input import STDIN
+
             self.output.flush()
-            warn(f"{item.name}: no bytes in it")
+            warn("standard input is empty" if item.name == STDIN else f"{item.name}: no bytes in it")
             self.undecoded = True
         elif decoder.codec is None:
             self.report_unknown(item, start)

@@ -61,7 +61,7 @@ Exit status: 0: the same; 1: different; 2: an input could not be read or compare
     is_flag=True,
     help="Show other wire forms and reference numbers of equal values, lengths and checksums too.",
 )
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text", help="Output format.")
+@options.style("text", "json")
 @options.output
 @click.pass_context
 def command(
@@ -225,9 +225,9 @@ class JsonRun(Run):
 
     def plain(self, item: Input) -> Iterator[list[Record]]:
         """The records of an input that is not a capture."""
-        from wirelens.cli.input import JSON
+        from wirelens.cli.input import RECORDS
 
-        yield from self.json(item) if item.form == JSON else super().plain(item)
+        yield from self.json(item) if item.form == RECORDS else super().plain(item)
 
     def json(self, item: Input) -> Iterator[list[Record]]:
         """The records that JSON stands for. Raises InputError."""

@@ -34,7 +34,7 @@ or, with --as, messages written by hand. Records of several directions of a capt
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @click.argument("paths", nargs=-1, type=options.PATH, metavar="[FILE]...")
 @click.option("--json", "texts", multiple=True, metavar="TEXT", help="JSON on the command line.")
-@options.protocol
+@options.message_protocol
 @options.record_flow
 @options.kind
 @options.output
@@ -174,7 +174,7 @@ def documents(chunks: Iterator[bytes], name: str) -> Iterator[Document]:
     try:
         yield Document(name, text, loads(text), 0)
     except JsonTextError as error:
-        raise InputError(f"{name}:{error.line}:{error.column}: {error.text}") from None
+        raise InputError(f"{name}:{error.line}:{error.column}: not JSON: {error.text}") from None
 
 
 def lines(text: str, name: str) -> Iterator[Document]:

@@ -38,7 +38,7 @@ TOO_MUCH: Final = "not enough memory"
 RAW: Final = "raw"
 CAPTURE: Final = "capture"
 PACKETS: Final = "packets"  # packets as text, which are a capture of their own
-JSON: Final = "json"  # records of the notation, where a command takes them
+RECORDS: Final = "records"  # JSON of messages, where a command takes it
 STDIN: Final = "-"
 TEXT: Final = "--hex"
 
@@ -171,8 +171,8 @@ class Input:
         return False
 
     def _pasted(self, data: bytes, form: str | None) -> None:
-        if self.takes_json and form is None and re.match(_JSON, data):
-            self.form, self.chunks = JSON, iter([data])
+        if self.takes_json and form is None and re.match(_JSON, data) and not _holds_bytes(data):
+            self.form, self.chunks = RECORDS, iter([data])
             return
         quick = plain_hex(data) if form in (None, "hex") else None
         if quick is not None:
@@ -228,7 +228,8 @@ class Input:
                     self._file.close()
                     self._file = None
         except OSError as error:
-            raise InputError(f"{self.name}: {error.strerror or error}") from None
+            name = self.name or '""'
+            raise InputError(f"{name}: {error.strerror or error}") from None
 
     def _blocks(self, file: BinaryIO | FileIO) -> Iterator[bytes]:
         self.live = not _regular(file)
@@ -298,6 +299,18 @@ class Input:
         rest = unpacker.close()
         if rest:
             yield rest
+
+
+def _holds_bytes(data: bytes) -> bool:
+    """Whether a JSON object has bytes in one of its fields, rather than being a message or a record."""
+    from wirelens.codecs.captures.pasting import PastedError, pasted
+
+    if b'"protocol"' in data:
+        return False
+    try:
+        return pasted(data).form == "json"
+    except PastedError:
+        return False
 
 
 def plain_hex(data: bytes) -> bytes | None:

@@ -24,10 +24,13 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "bytes": ("wirelens.cli.bytes", "Convert pasted text in any form to bytes."),
     "flows": ("wirelens.cli.flows", "List the conversations of a capture."),
     "calls": ("wirelens.cli.calls", "List the calls of a capture: outcome and latency of each."),
-    "diff": ("wirelens.cli.diff", "Compare messages, files or captures by what they mean."),
     "stats": ("wirelens.cli.stats", "Show statistics of calls: outcomes, latencies, bytes."),
+    "diff": ("wirelens.cli.diff", "Compare messages, files or captures by what they mean."),
     "bulk": ("wirelens.cli.bulk.command", "Convert folders of captures to tables, with Spark."),
-    "protocols": ("wirelens.cli.protocols", "List the protocols, or the codes of notes and errors."),
+    "protocols": (
+        "wirelens.cli.protocols",
+        "List the protocols, the codes of notes and errors, the forms of input.",
+    ),
     "doctor": ("wirelens.cli.doctor", "Report what is installed, and what bulk needs."),
 }
 
@@ -45,7 +48,10 @@ Examples:
 
 \b
 Exit status: 0: success; 1: something did not decode, as the output reports;
-2: the command or one of its inputs is wrong."""
+2: the command or one of its inputs is wrong. diff: 1: a difference.
+
+\b
+Environment: WIRELENS_PAGER or PAGER, WIRELENS_THEME (dark, light, either), COLUMNS, NO_COLOR, FORCE_COLOR."""
 
 
 class Commands(click.Group):

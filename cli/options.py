@@ -118,10 +118,14 @@ def inputs(function: Command) -> Command:
             "form",
             type=FORM,
             metavar="FORM",
-            help="Read the input as capture, raw, hex, dump, base64, …; recognised by default.",
+            help="Read the input in this form; recognised by default. `protocols --forms` lists them.",
         ),
         click.option(
-            "--hex", "texts", multiple=True, metavar="TEXT", help="Bytes as text on the command line."
+            "--hex",
+            "texts",
+            multiple=True,
+            metavar="TEXT",
+            help="Bytes as text on the command line; may be repeated.",
         ),
         click.argument("paths", nargs=-1, type=PATH, metavar="[INPUT]..."),
     ):
@@ -130,12 +134,12 @@ def inputs(function: Command) -> Command:
 
 
 class Point(Parameter):
-    """How paths tell the point of a capture."""
+    """How the point of a capture is found in its path."""
 
     name = "point"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The value as it is, unless it is no regular expression."""
+        """The value as it is, if it is a regular expression."""
         import re
 
         try:
@@ -157,13 +161,13 @@ def merging(function: Command) -> Command:
             type=POINT,
             default="none",
             metavar="folder|none|REGEX",
-            help="Where a capture was made: its folder, or what matches in its path; each point has its own "
-            "flows, even with the same addresses. Default: none, all are one point.",
+            help="Where a capture was made: its folder, or what REGEX matches in its path. Flows of other "
+            "points stay apart, even with the same addresses. Default: none.",
         ),
         click.option(
             "--separate",
             is_flag=True,
-            help="Read each capture by itself; else several are one, merged by the times of packets.",
+            help="Read each capture by itself; by default several are merged into one, by time.",
         ),
     ):
         function = decorate(function)
@@ -178,6 +182,18 @@ def protocol(function: Command) -> Command:
         type=PROTOCOL,
         metavar="PROTOCOL",
         help="Decode as this protocol; do not detect it.",
+    )
+    return decorate(function)
+
+
+def message_protocol(function: Command) -> Command:
+    """--as of a command that encodes."""
+    decorate = click.option(
+        "--as",
+        "protocol",
+        type=PROTOCOL,
+        metavar="PROTOCOL",
+        help="The protocol of bare messages; a record states its own.",
     )
     return decorate(function)
 
@@ -200,13 +216,14 @@ def selection(function: Command) -> Command:
             "--port",
             type=click.IntRange(0, 65535),
             metavar="PORT",
-            help="Only flows of a capture with this port.",
+            help="Only flows with this port, of either side.",
         ),
         click.option(
             "--flow",
             type=FLOW,
             metavar="N",
-            help="Only this flow, as `flows` numbers them; 1c: what its client sends, 1s: its server.",
+            help="Only this flow, as `wirelens flows` numbers them; 1c: only what its client sends, 1s: only "
+            "its server.",
         ),
     ):
         function = decorate(function)
@@ -226,7 +243,7 @@ def where(rows: str, examples: str) -> Callable[[Command], Command]:
         "--where",
         multiple=True,
         metavar="EXPRESSION",
-        help=f"Only {rows} that match all of these, as {examples}.",
+        help=f"Only {rows} that match, as {examples}. May be repeated: all must match.",
     )
 
 
@@ -249,7 +266,7 @@ def output(function: Command) -> Command:
         click.option(
             "--pager/--no-pager",
             default=True,
-            help="Page long output on a terminal, with the command in PAGER.",
+            help="Page long output on a terminal, with WIRELENS_PAGER, PAGER or less.",
         ),
         click.option(
             "--width",
@@ -260,7 +277,7 @@ def output(function: Command) -> Command:
         click.option(
             "--ascii",
             is_flag=True,
-            help="Draw with ASCII only; so does a locale that has no other characters.",
+            help="Draw with ASCII only; the default in a locale without UTF-8.",
         ),
         click.option(
             "--theme",
@@ -268,7 +285,7 @@ def output(function: Command) -> Command:
             default="auto",
             envvar="WIRELENS_THEME",
             metavar="dark|light|either",
-            help="Colours for that background; by default the terminal is asked for its own.",
+            help="Colours for this background; by default the terminal is asked for its own.",
         ),
         click.option(
             "--color",
@@ -282,7 +299,7 @@ def output(function: Command) -> Command:
             "target",
             type=click.Path(dir_okay=False, allow_dash=True),
             metavar="FILE",
-            help="Write to a file.",
+            help="Write to a file; it is replaced only when all is written.",
         ),
     ):
         function = decorate(function)

@@ -18,22 +18,30 @@ EPILOG: Final = """\b
 Examples:
   wirelens protocols
   wirelens protocols --codes                the meaning of the codes of notes and errors
+  wirelens protocols --forms                the forms of input that --input takes
   wirelens protocols --format json | jq -r '.[].protocol'"""
 
 
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @click.option("--codes", is_flag=True, help="List the codes of notes and errors instead.")
+@click.option("--forms", is_flag=True, help="List the forms of input, for --input, instead.")
 @options.style("text", "json")
 @options.output
-def command(codes: bool, style: str, output_options: OutputOptions) -> None:
+def command(codes: bool, forms: bool, style: str, output_options: OutputOptions) -> None:
     """List the protocols that wirelens decodes and encodes: id, title and specification."""
     from wirelens.cli.output import Output
     from wirelens.codecs import registry
     from wirelens.formatters import layout as lay
 
+    keys: tuple[str, ...]
     rows: dict[str, tuple[str, ...]]
-    if codes:
-        keys: tuple[str, ...] = ("code", "text")
+    if codes and forms:
+        raise click.UsageError("--codes or --forms, not both")
+    if forms:
+        keys = ("form", "text")
+        rows = {name: (text,) for name, text in options.FORM.words().items()}
+    elif codes:
+        keys = ("code", "text")
         rows = {name: (code.text,) for name, code in registry.codes().items()}
     else:
         keys = ("protocol", "title", "specification")

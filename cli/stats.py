@@ -79,7 +79,9 @@ class Every(options.Parameter):
     "--sort",
     type=click.Choice((*NAMES, *TIMES, *SIZES, "name")),
     default="calls",
-    help="The column to sort by, largest first, or name; calls by default.",
+    metavar="COLUMN",
+    help=f"The column to sort by, largest first: {', '.join((*NAMES, *TIMES, *SIZES))}; or name, in order. "
+    "Default: calls.",
 )
 @click.option(
     "--every",

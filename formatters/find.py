@@ -41,7 +41,7 @@ class Search:
             try:
                 self.part = re.compile(text[1:-1])
             except re.error as error:
-                raise SearchError(f"{quote(text)} is no regular expression: {error}") from None
+                raise SearchError(f"{quote(text)} is not a regular expression: {error}") from None
             return
         if not text:
             raise SearchError("nothing to look for")

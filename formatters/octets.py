@@ -40,9 +40,11 @@ def dump(chunks: Iterable[bytes]) -> Iterator[Line]:
 
 def hex_digits(chunks: Iterable[bytes]) -> Iterator[str]:
     """Hex digits on one line."""
+    end = ""
     for chunk in chunks:
         yield chunk.hex()
-    yield "\n"
+        end = "\n"
+    yield end
 
 
 def c_array(chunks: Iterable[bytes]) -> Iterator[str]:

@@ -138,6 +138,13 @@ def test_a_bare_message_needs_its_protocol(run: Run, folder: Path) -> None:
     assert run("diff", "--as", "dubbo", *words).exit_code == 0
 
 
+def test_an_object_that_holds_bytes_is_no_message(run: Run, folder: Path) -> None:
+    data = (folder / "new.bin").read_bytes()
+    (folder / "holder.json").write_text(json.dumps({"payload": data.hex()}), encoding="utf-8")
+    done = run("diff", str(folder / "new.bin"), str(folder / "holder.json"))
+    assert (done.exit_code, done.stdout) == (0, "the same: 1 message\n"), done.output
+
+
 def test_texts_on_the_command_line(run: Run) -> None:
     same = run("diff", "--as", "hessian2", "--hex", "91 92", "--hex", "9192")
     assert (same.exit_code, same.stdout) == (0, "the same: 1 message\n")
