@@ -29,7 +29,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "bulk": ("wirelens.cli.bulk.command", "Convert folders of captures to tables, with Spark."),
     "protocols": (
         "wirelens.cli.protocols",
-        "List the protocols, the codes of notes and errors, the forms of input.",
+        "List the protocols, the codes of notes, or the forms of input.",
     ),
     "doctor": ("wirelens.cli.doctor", "Report what is installed, and what bulk needs."),
 }

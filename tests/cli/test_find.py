@@ -63,7 +63,7 @@ def test_ancestors_and_bytes_are_shown(run: Run) -> None:
 def test_a_wrong_expression_is_an_error(run: Run) -> None:
     shown = run("decode", "--find", "/(/", ORDER)
     assert shown.exit_code == 2
-    assert "no regular expression" in shown.stderr
+    assert "not a regular expression" in shown.stderr
     assert run("decode", "--find", "x", "--format", "json", ORDER).exit_code == 2
     with pytest.raises(SearchError):
         Search("")
