@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent
 FOLDERS = ("cli", "codecs", "formatters")
 FACE = Path("codecs/face")  # installs as the package `wirelens` itself
+PLUGIN = Path("formatters/wirelens.lua")  # of Wireshark
 
 # The compiled code and `librt` at run time must agree: raise this together with `librt` in pyproject.toml.
 MYPYC = "mypy[mypyc]>=2.4,<2.5"
@@ -36,6 +37,7 @@ INTERPRETED = (
     "codecs/hessian/java_time.py",  # for what is shown as Java prints it
     "codecs/hessian/throwable.py",  # for stack traces
     "codecs/sizes.py",  # for one option of one command
+    "codecs/captures/annotating.py",  # most of it is copying
     "codecs/captures/pasting",  # one text at a time, most of it regular expressions
     "codecs/comparing",  # dictionaries, sets and digests, which compiling makes little faster
     "codecs/file_kinds.py",  # once for each input that is of no known protocol
@@ -118,7 +120,7 @@ def stage(into: Path) -> None:
     For mypy, mypyc and the tests of the uncompiled form, none of which knows setuptools' mapping.
     """
     files = [path for folder in FOLDERS for path in sources(folder)]
-    files += [*(Path(folder, "py.typed") for folder in FOLDERS), FACE / "py.typed"]
+    files += [*(Path(folder, "py.typed") for folder in FOLDERS), FACE / "py.typed", PLUGIN]
     wanted = {installed(path): ROOT / path for path in files}
     for old in (into / "wirelens").rglob("*"):
         if old.is_symlink() and old.relative_to(into) not in wanted:
@@ -322,7 +324,7 @@ def main() -> None:
         setup(
             packages=list(packages()),
             package_dir=packages(),
-            package_data={"": ["py.typed"]},
+            package_data={"": ["py.typed", "*.lua"]},
             ext_modules=[Extension(name, []) for name in compiled],
             cmdclass={"build_ext": CopyCompiled},
             options={"build": {"build_base": str(build / "setuptools")}},

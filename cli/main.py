@@ -26,6 +26,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "calls": ("wirelens.cli.calls", "List the calls of a capture: outcome and latency of each."),
     "stats": ("wirelens.cli.stats", "Show statistics of calls: outcomes, latencies, bytes."),
     "diff": ("wirelens.cli.diff", "Compare messages, files or captures by what they mean."),
+    "annotate": ("wirelens.cli.annotate", "Copy a capture with its messages as comments on packets."),
+    "wireshark": ("wirelens.cli.wireshark", "Make these comments fields of Wireshark and TShark."),
     "bulk": ("wirelens.cli.bulk.command", "Convert folders of captures to tables, with Spark."),
     "protocols": (
         "wirelens.cli.protocols",
