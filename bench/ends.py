@@ -4,8 +4,8 @@
 
 The captures are made: Dubbo requests and responses, one packet each, on many connections at a time; the
 server's clock is 37.5 s ahead and 20 ppm fast, one packet in a thousand is lost and sent again 200 ms later.
-For comparison the client's capture alone, by `calls` and by `flows`. (`tests/two_ends.py` measures how often the
-results are right.)
+For comparison the client's capture alone, by `calls` and by `flows`. (`tests/two_ends.py` measures how often
+the results are right.)
 """
 
 import argparse
