@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from wirelens.cli.call_reading import CallReading
-    from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
+    from wirelens.cli.input_options import CaptureOptions, InputOptions, OutputOptions
     from wirelens.cli.output import Output
     from wirelens.codecs.call import Call
 
@@ -59,10 +59,7 @@ SORTS: Final = ("latency", "time", "bytes")
 def command(
     ctx: click.Context,
     input_options: InputOptions,
-    protocol: str | None,
-    flow: FlowChoice | None,
-    port: int | None,
-    merge_options: MergeOptions,
+    capture_options: CaptureOptions,
     where: tuple[str, ...],
     server_paths: tuple[str, ...],
     sort: str | None,
@@ -77,6 +74,7 @@ def command(
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection, call_filter
 
+    protocol, flow, port, merge_options = capture_options
     if chosen is not None and (sort is not None or limit is not None or style != "text"):
         raise click.UsageError("--call shows one call as text: without --sort, --limit and --format")
     selected = call_filter(where)

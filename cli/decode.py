@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from wirelens.cli.input import Input
-    from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
+    from wirelens.cli.input_options import CaptureOptions, InputOptions, OutputOptions
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.merged import Merged
     from wirelens.cli.output import Output
@@ -83,10 +83,7 @@ Exit status: 0: all decoded; 1: something did not, as the output shows; 2: an in
 def command(
     ctx: click.Context,
     input_options: InputOptions,
-    protocol: str | None,
-    flow: FlowChoice | None,
-    port: int | None,
-    merge_options: MergeOptions,
+    capture_options: CaptureOptions,
     where: tuple[str, ...],
     style: str,
     plain: bool,
@@ -104,6 +101,7 @@ def command(
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
+    protocol, flow, port, merge_options = capture_options
     if no_offset and style not in ("json", "jsonl"):
         raise click.UsageError("--no-offset needs --format json or jsonl")
     if find is not None and style != "tree":

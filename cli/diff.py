@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from wirelens.cli.input import Input
-    from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
+    from wirelens.cli.input_options import CaptureOptions, InputOptions, MergeOptions, OutputOptions
     from wirelens.cli.merged import Merged
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
@@ -67,10 +67,7 @@ Exit status: 0: the same; 1: different; 2: an input could not be read or compare
 def command(
     ctx: click.Context,
     input_options: InputOptions,
-    protocol: str | None,
-    flow: FlowChoice | None,
-    port: int | None,
-    merge_options: MergeOptions,
+    capture_options: CaptureOptions,
     where: tuple[str, ...],
     ignored_paths: tuple[str, ...],
     ignore_dates: bool,
@@ -91,6 +88,7 @@ def command(
     from wirelens.cli.input_options import InputOptions
     from wirelens.cli.output import Output
 
+    protocol, flow, port, merge_options = capture_options
     names = [*input_options.texts, *input_options.paths]
     if len(names) != 2:
         raise click.UsageError(f"two inputs are compared, {count(len(names), 'was', 'were')} given")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from wirelens.cli.input import Input
-    from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
+    from wirelens.cli.input_options import CaptureOptions, InputOptions, OutputOptions
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.merged import Merged
     from wirelens.cli.output import Output
@@ -56,10 +56,7 @@ CELL_END: Final = "\0"
 def command(
     ctx: click.Context,
     input_options: InputOptions,
-    protocol: str | None,
-    flow: FlowChoice | None,
-    port: int | None,
-    merge_options: MergeOptions,
+    capture_options: CaptureOptions,
     everything: bool,
     where: tuple[str, ...],
     style: str,
@@ -70,6 +67,7 @@ def command(
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
 
+    protocol, flow, port, merge_options = capture_options
     selection = Selection(flow, port, where, merge_options)
     inputs = Inputs(input_options, output_options.verbose)
     run = Run(inputs, inputs.merged(merge_options), protocol, selection, everything)

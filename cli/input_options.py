@@ -41,3 +41,12 @@ class FlowChoice(NamedTuple):
 
     number: int
     direction: int | None
+
+
+class CaptureOptions(NamedTuple):
+    """What is read of captures: a protocol that is not detected, one flow, the flows of a port."""
+
+    protocol: str | None
+    flow: FlowChoice | None
+    port: int | None
+    merge_options: MergeOptions

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
-from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
+from wirelens.cli.input_options import CaptureOptions, FlowChoice, InputOptions, MergeOptions, OutputOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
+Packed = InputOptions | CaptureOptions | MergeOptions | OutputOptions
 
 
 CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -98,7 +99,7 @@ FORM: Final = Words("form", _forms)
 PATH: Final = click.Path(allow_dash=True)
 
 
-def _packed(function: Command, name: str, kind: type[InputOptions | MergeOptions | OutputOptions]) -> Command:
+def _packed(function: Command, name: str, kind: type[Packed]) -> Command:
     """The command with the fields of `kind` in one parameter."""
 
     @wraps(function)
@@ -231,7 +232,10 @@ def selection(function: Command) -> Command:
 
 
 def captures(function: Command) -> Command:
-    """INPUT…, and all that chooses among the conversations in captures and joins them."""
+    """INPUT…, and all that chooses among the conversations in captures and joins them: the command gets it
+    as `input_options` and `capture_options`.
+    """
+    function = _packed(function, "capture_options", CaptureOptions)
     for decorate in (merging, selection, protocol, inputs):
         function = decorate(function)
     return function

@@ -13,7 +13,7 @@ from wirelens.codecs.stats import DIMENSIONS
 if TYPE_CHECKING:
     from typing import Any, Final
 
-    from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
+    from wirelens.cli.input_options import CaptureOptions, InputOptions, OutputOptions
 
 EPILOG: Final = """\b
 Examples:
@@ -97,10 +97,7 @@ class Every(options.Parameter):
 def command(
     ctx: click.Context,
     input_options: InputOptions,
-    protocol: str | None,
-    flow: FlowChoice | None,
-    port: int | None,
-    merge_options: MergeOptions,
+    capture_options: CaptureOptions,
     where: tuple[str, ...],
     by: tuple[tuple[str, ...], ...],
     sort: str,
@@ -116,6 +113,7 @@ def command(
     from wirelens.cli.select import Selection, call_filter
     from wirelens.codecs.calls import ALL_CALLS
 
+    protocol, flow, port, merge_options = capture_options
     names = tuple(dict.fromkeys(name for group in by for name in group)) or ("service", "method")
     selected = call_filter(where)
     if every_us is not None and (style == "csv" or sizes):
