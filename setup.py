@@ -32,6 +32,11 @@ MYPYC = "mypy[mypyc]>=2.4,<2.5"
 # Modules and folders of codecs/ that stay interpreted, besides every __init__.py: nothing to gain, and
 # the C compiler's time grows with each.
 INTERPRETED = (
+    "codecs/captures/bundles.py",  # files of captures: their names and first bytes
+    "codecs/captures/compression.py",  # large blocks, which libraries unpack
+    "codecs/captures/gzip.py",
+    "codecs/captures/magic.py",
+    "codecs/captures/unpacking.py",
     "codecs/checkpoint.py",  # once for each input
     "codecs/face",  # carries the documentation, which compiling drops
     "codecs/hessian/java_time.py",  # for what is shown as Java prints it
@@ -48,8 +53,8 @@ INTERPRETED = (
 # What is compiled besides codecs/.
 COMPILED = ("cli/bulk/rows.py",)  # runs for every record
 
-# Modules that call each other for every value: one C file with mypyc's own functions, in which the compiler
-# inlines across them. The other modules of a folder are one C file too.
+# Modules that call each other for every value: one C file, with mypyc's functions on lists, in which the
+# compiler inlines across them. The other modules of a folder are one C file too.
 TOGETHER = (
     "codecs/class_keys.py",
     "codecs/codes.py",
@@ -91,6 +96,7 @@ TOGETHER = (
     "codecs/mevent/decoding.py",
     "codecs/mevent/evidence.py",
 )
+INLINED = "list_ops.c"  # of mypyc; all of them take 10 s of processor time and gain nothing more
 
 CACHED = 4  # builds that are kept in WIRELENS_BUILD_CACHE
 
@@ -229,14 +235,16 @@ def joined(sources: list[str], modules: list[Path], folder: Path) -> list[str]:
     """
     together = {installed(Path(name)) for name in TOGETHER}
     group_of = {
-        f"__native_{'___'.join(module.with_suffix('').parts)}.c": "_".join(module.parent.parts)
+        f"__native_{'___'.join(module.with_suffix('').parts)}.c": (
+            "together" if module in together else "_".join(module.parent.parts)
+        )
         for module in modules
-        if module not in together
     }
     groups: dict[str, list[Path]] = {}
     for source in sources:
         path = Path(source)
-        groups.setdefault(group_of.get(path.name, "together"), []).append(path)
+        name = "together" if path.name == INLINED else group_of.get(path.name, "mypyc")
+        groups.setdefault(name, []).append(path)
     sizes: dict[str, int] = {}
     for name, group in groups.items():
         target = folder / f"{name}.c"

@@ -285,7 +285,7 @@ class Conversations:
         verdict = Verdict(UNKNOWN, 0.0, ())
         detection: Detection | None = None
         if data:
-            whole = side.ended or side.flow.transport == "udp"
+            whole = side.ended or side.datagrams
             detection = detect(data, opposite, whole, False, True)
             verdict = verdict_of(detection, side.flow)
         if detection is not None and paired and other is not None:
@@ -316,7 +316,7 @@ class Conversations:
             if other.phase == side.phase:
                 data = other.head()
                 other.tried = len(data)
-                whole = other.ended or other.flow.transport == "udp"
+                whole = other.ended or other.datagrams
                 detection = detect(data, head, whole, False, True)
                 verdict = together(detection, verdict_of(detection, side.flow), other, side, False)
                 if verdict.protocol != UNKNOWN:
@@ -478,7 +478,7 @@ class Conversations:
                 self._take(side, piece, messages)
                 return
             side.awaited = True
-            if piece.flow.transport == "udp":
+            if side.datagrams:
                 decoder.joined = False  # each datagram begins with a message
             decoder.role = self._role(side)
         size: i64 = len(piece.data)
@@ -496,7 +496,7 @@ class Conversations:
         side.arrivals.append(Arrival(start, start + size, piece.complete_us, piece.packets))
         side.held += size + ARRIVAL_COST
         self._held += size + ARRIVAL_COST
-        if piece.flow.transport == "udp":
+        if side.datagrams:
             self._give(side, decoder.close(piece.data), messages)
         else:
             self._give(side, decoder.feed(piece.data), messages)

@@ -41,7 +41,7 @@ class Pairs:
         direction = flow.sent_by(side.direction)
         end: i64 = -1
         received: i64 = -1
-        if flow.transport == "tcp" and side.sequence >= 0:
+        if not side.datagrams and side.sequence >= 0:
             end = (side.sequence + record.offset + record.length) & 0xFFFFFFFF
             received = side.acked_before
         if exchange.oneway:
@@ -49,7 +49,7 @@ class Pairs:
                 requests.add(key, Request(0, time_us, exchange, end, received))
             return 0
         pair: i64 = 0
-        if flow.transport == "udp":
+        if side.datagrams:
             pair = requests.repetition(_digest(exchange, record), time_us)
             if pair:
                 _note(record, "duplicate-id", "this request was sent before")
@@ -87,7 +87,7 @@ class Pairs:
         self.number += 1
         pair = self.number
         requests.add(key, Request(pair, time_us, exchange, end, received))
-        if flow.transport == "udp":
+        if side.datagrams:
             requests.repeat(_digest(exchange, record), pair, time_us)
         if not exchange.optional:
             direction.unanswered += 1
@@ -102,7 +102,7 @@ class Pairs:
         self.key = ""
         if requests is None:
             return self._unasked(side, other, exchange, record, time_us)
-        if flow.transport == "udp" and not exchange.key:
+        if side.datagrams and not exchange.key:
             pair = self._repeated(requests, exchange, record, time_us)
             if pair:
                 return pair, 0
@@ -133,7 +133,7 @@ class Pairs:
             requests.close(key, request)
         if not request.numbered:
             return 0, 0
-        if flow.transport == "udp":
+        if side.datagrams:
             requests.repeat(_digest(exchange, record), request.pair, time_us)
         return request.pair, request.time_us
 
@@ -163,7 +163,7 @@ class Pairs:
         flow = side.flow
         requests = other.requests
         acked: i64 = -1
-        if flow.transport == "udp":
+        if side.datagrams:
             if requests is not None:
                 pair = requests.repetition(_digest(exchange, record), time_us)
                 if pair:

@@ -35,6 +35,7 @@ class Side:
     def __init__(self, flow: Flow, direction: int) -> None:
         self.flow: Final = flow
         self.direction: Final = direction
+        self.datagrams: Final = flow.transport == "udp"
         self.decoder: Decoder | None = None
         # until the protocol is detected, or until the other direction's first message is found
         self.waiting: list[Piece] | None = None
