@@ -63,6 +63,8 @@ class Output:
         self.ascii = is_ascii(options.ascii)
         self.theme = options.theme  # as it was chosen
         self.painter: Painter | None = None
+        # variables that force colour do not change JSON that another program reads
+        self.paints_json = self.terminal or options.color == "always"
         measure: Callable[[str], int] = len
         if coloured or self.terminal or width is not None:
             from wirelens.formatters import terminal
@@ -222,9 +224,9 @@ class Output:
         self.utf8(text.encode("utf-8", "backslashreplace"))
 
     def json(self, text: str | bytes) -> None:
-        """Write JSON text that does not begin or end inside a token, in colour where other lines have it."""
+        """Write JSON text that does not begin or end inside a token, in colour on terminals."""
         painter = self.painter
-        if painter is not None:
+        if painter is not None and self.paints_json:
             from wirelens.formatters.terminal import json_segments
 
             text = text.decode() if isinstance(text, bytes) else text
