@@ -197,21 +197,6 @@ class Transmission:
         self.packets += 1
         self.resent_bytes += last - first
 
-    def copies(self) -> list[tuple[int, int, int]]:
-        """How often which bytes were captured: (start, end, copies) in order; those missing are left out."""
-        length: int = self.end - self.start
-        places = {0, length}
-        for start, end, _ in self.repeats:
-            places.add(start)
-            places.add(end)
-        borders = sorted(places)
-        found: list[tuple[int, int, int]] = []
-        for index in range(len(borders) - 1):
-            first, last = borders[index], borders[index + 1]
-            number = 1 + sum([1 for start, end, _ in self.repeats if start <= first and last <= end])
-            found.append((first, last, number))
-        return found
-
 
 # Most messages are sent once, in a packet: these are their lists then, and never changed.
 NO_CUTS: Final[list[int]] = []

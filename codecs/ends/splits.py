@@ -79,7 +79,6 @@ class Splits:
 
     def __init__(self, match: Match) -> None:
         self.match: Final = match
-        self._latest: Final[dict[int, int]] = {}  # of streams at the server: the end of their last message
         self._one_way: Final = (_one_way(match.client), _one_way(match.server))
         self._server_end_us: Final = match.server.last_us
         self._joined: Final = {one.client.number: one.server for one in match.connections}
@@ -107,29 +106,29 @@ class Splits:
     def _client_only(self, request: int, reply: int, flow: int) -> Split:
         """The split of a call whose messages the server's capture does not have."""
         server = self._joined.get(flow)
-        if server is None or request < 0 or reply >= 0:
+        if server is None or request < 0 or reply >= 0 or not self._is_lost(request, server):
             return Split(CLIENT)
-        return Split(CLIENT, remarks=self._never_arrived(request, server))
+        lost = self.match.client.copies.get(request, PLAIN).most()
+        return Split(CLIENT, request_lost=lost, remarks=("the request never reached the server",))
 
-    def _never_arrived(self, request: int, server: Connection) -> tuple[str, ...]:
+    def _is_lost(self, request: int, server: Connection) -> bool:
         """Whether the server's capture went on without a request, although it has those before it."""
         match = self.match
         stream = server.streams[0]
-        if not stream:
-            return ()
-        before = [match.partners_back[index] for index in (stream[0], stream[-1])]
         sent = match.client.firsts[request]
-        if before[1] < 0 or match.client.orders[before[1]] > match.client.orders[request]:
-            return ()
-        mine, other = before[1], stream[-1]
+        if not stream or sent < 0:
+            return False
+        mine, other = match.partners_back[stream[-1]], stream[-1]
+        if mine < 0 or match.client.orders[mine] > match.client.orders[request]:
+            return False
         clocks = match.clocks.get(match.source((mine, other)))
         span = (
             None if clocks is None else clocks.span(match.client.orders[mine], match.client.orders[request])
         )
         estimate = None if clocks is None or span is None else clocks.estimate(span, sent)
-        if estimate is None or sent + estimate.theta_us + estimate.uncertainty_us > self._server_end_us:
-            return ()
-        return ("the request never reached the server",)
+        if estimate is None:
+            return False
+        return sent + estimate.theta_us + estimate.uncertainty_us <= self._server_end_us
 
     def _split(self, request: int, reply: int, asked: int, answered: int) -> Split:
         """The split of a call whose request or reply (at the client) both ends have."""
@@ -236,19 +235,14 @@ def loss(sender: Table, sent: int, receiver: Table, arrived: int) -> Loss:
         ordered = sorted(borders)
         most = 0
         for place in range(len(ordered) - 1):
-            copies = _copies(start.repeats, ordered[place]) - _copies(end.repeats, ordered[place])
+            copies = start.at(ordered[place]) - end.at(ordered[place])
             most = max(most, copies)
             unseen = unseen or copies < 0
-        extra = max(extra, max([_copies(end.repeats, border) for border in ordered[:-1]]))
+        extra = max(extra, max([end.at(border) for border in ordered[:-1]]) - 1)
         lost += most
     if unseen:
         return Loss(None, first_us, last_us, "sender", resent, extra)
     return Loss(lost, first_us, last_us, "", resent, extra)
-
-
-def _copies(repeats: tuple[tuple[int, int, int], ...], place: int) -> int:
-    """How many of the repeats have the byte at a place."""
-    return sum([1 for first, last, _ in repeats if first <= place < last])
 
 
 def words(one: Loss, way: str, sender: str, receiver: str) -> list[str]:

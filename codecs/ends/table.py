@@ -36,6 +36,14 @@ class Copies(NamedTuple):
     repeats: tuple[tuple[int, int, int], ...]
     missing: int
 
+    def at(self, place: int) -> int:
+        """How many copies were captured of the byte at a place."""
+        return 1 + sum([1 for first, last, _ in self.repeats if first <= place < last])
+
+    def most(self) -> int:
+        """How many copies were captured of the byte that was sent most often."""
+        return max([self.at(first) for first, _, _ in self.repeats], default=1)
+
 
 PLAIN: Final = Copies((), (), 0)
 

@@ -91,7 +91,7 @@ def test_what_is_sent_again_counts_before_and_after_the_message_is_taken(late: b
     if late:
         made.add(50, 50, 300 * MS, 9, 10, 7, 200)
     assert (message.packets, message.resent_bytes, message.first_us) == (2, 50, 1)
-    assert message.copies() == [(0, 50, 1), (50, 100, 2)]
+    assert [repeat[:2] for repeat in message.repeats] == [(50, 100)]
     assert not message.once
 
 

@@ -42,7 +42,7 @@ def test_every_call_is_split_as_it_was(protocol: str) -> None:
         replace(LOSSY, translated=True, rewritten=True),
         replace(LOSSY, twice=1.0),
         replace(LOSSY, asymmetry=4, ppm=-100, offset=-4 * 3600 * SECOND),
-        replace(LOSSY, late=(0.2, 0), early=(0, 0.2)),
+        replace(LOSSY, seed=5, late=(0.2, 0), early=(0, 0.2)),
         replace(LOSSY, snap=96),
         replace(LOSSY, protocol="http", width=1),
         replace(LOSSY, protocol="bolt", wander=1, heavy=True),
@@ -127,6 +127,24 @@ def test_calls_of_the_server_alone() -> None:
     seen = [splits.is_joined(call.pair, call.flow) for call in server_calls]
     assert len(seen) == 80
     assert 30 <= sum(seen) <= 50
+
+
+def test_requests_that_never_reach_the_server() -> None:
+    world = World(Plan(seed=14, calls=30, connections=2, large=0, unanswered=0))
+    line = world.lines[0]
+    at = sorted(truth.sent for truth in line.calls.values())[20] - 1
+    server, client = world.frames[1], world.frames[0]
+    server[:] = [frame for frame in server if frame.connection is not line or frame.time < at]
+    client[:] = [
+        frame for frame in client if frame.connection is not line or not frame.side or frame.time < at
+    ]
+    _, splits, calls = joined(world.capture(0), world.capture(1))
+    found = [splits.of_client(call.pair, call.flow) for call in calls if call.outcome == "unanswered"]
+    lost = [split for split in found if split.remarks == ("the request never reached the server",)]
+    assert len(lost) >= 5  # the last ones may have arrived after the end of the server's capture
+    assert all((split.seen, split.request_lost) == ("client", 1) for split in lost)
+    replies = [split for split in found if split.seen == "both"]
+    assert all("the server sent no reply" in split.remarks for split in replies)
 
 
 def test_remarks_on_what_was_lost() -> None:
