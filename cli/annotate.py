@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wirelens.cli import options
+from wirelens.cli.errors import RefusedError
 from wirelens.cli.stderr import warn
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from wirelens.cli.input import Input
-    from wirelens.cli.input_options import FlowChoice, InputOptions, MergeOptions, OutputOptions
+    from wirelens.cli.input_options import CaptureOptions, InputOptions, OutputOptions
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.merged import Merged
     from wirelens.cli.output import Output
@@ -41,10 +42,7 @@ wirelens.outcome, wirelens.latency and more."""
 def command(
     ctx: click.Context,
     input_options: InputOptions,
-    protocol: str | None,
-    flow: FlowChoice | None,
-    port: int | None,
-    merge_options: MergeOptions,
+    capture_options: CaptureOptions,
     where: tuple[str, ...],
     output_options: OutputOptions,
 ) -> None:
@@ -57,6 +55,7 @@ def command(
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
 
+    protocol, flow, port, merge_options = capture_options
     selection = Selection(flow, port, where, merge_options)
     inputs = Inputs(input_options, output_options.verbose)
     with Output(output_options, inputs.paths) as output:
@@ -65,6 +64,9 @@ def command(
         run = Run(inputs, output, protocol, selection)
         for item in inputs.merged(merge_options):
             run.annotate(item)
+        beyond = selection.beyond(run.flows)
+        if run.flows and beyond:
+            raise RefusedError(beyond)
     selection.report()
     ctx.exit(2 if inputs.failed else 1 if run.damaged or inputs.damaged else 0)
 

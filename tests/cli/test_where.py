@@ -243,6 +243,16 @@ def test_a_flow_that_is_not_there(run: Run, made: str) -> None:
         assert result.stderr == "Error: no flow 99: there is 1 flow\n"
 
 
+def test_annotate_writes_nothing_for_a_flow_that_is_not_there(run: Run, made: str, tmp_path: Path) -> None:
+    target = tmp_path / "out.pcapng"
+    result = run("annotate", "--flow", "99", made, "-o", str(target))
+    assert result.exit_code == 2
+    assert result.stderr == "Error: no flow 99: there is 1 flow\n"
+    assert not target.exists()
+    assert run("annotate", "--where", "latncy>1s", made, "-o", str(target)).exit_code == 2
+    assert not target.exists()
+
+
 def test_records_that_are_not_from_a_capture(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "payload"
     path.write_bytes(message(1, False) + message(2, False) + message(2, True))
