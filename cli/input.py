@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from wirelens.codecs.codes import Note
 
 CHUNK: Final = 1 << 18  # bytes read at a time
+PAUSE: Final = 0.5  # seconds
 TEXT_LIMIT: Final = 1 << 26  # bytes of text; longer ones are raw bytes
 TOO_MUCH: Final = "not enough memory"
 RAW: Final = "raw"
@@ -76,6 +77,7 @@ class Input:
         self.unpacker: Unpacking | None = None
         self.live = False  # a pipe or a terminal, which another program may fill slowly
         self.chunks: Iterator[bytes] = iter(())
+        self.pauses = False  # whether a pipe in which nothing comes for PAUSE gives an empty chunk, once
         self.progress = False  # whether a progress bar may be shown
         self.before_read: Callable[[], None] | None = None
         self._file: FileIO | None = None
@@ -247,6 +249,10 @@ class Input:
         while True:
             if self.live and self.before_read is not None:
                 self.before_read()
+            if self.pauses and self.live and not self.compression and not _comes(file):
+                yield b""
+                if self.before_read is not None:
+                    self.before_read()
             if named and self._file is None:  # it was released
                 file = self._file = open(self.name, "rb", buffering=0)  # noqa: SIM115
                 file.seek(position)
@@ -334,6 +340,16 @@ def plain_hex(data: bytes) -> bytes | None:
 def binary(chunk: bytes, head: bytes) -> bool:
     """Whether a chunk has bytes that text never has; `head` is the start of the input."""
     return not head.startswith(_MARKS) and len(chunk.translate(None, _BINARY)) != len(chunk)
+
+
+def _comes(file: BinaryIO | FileIO) -> bool:
+    """Whether bytes, or the end, come within PAUSE; True where that cannot be known."""
+    from select import select
+
+    try:
+        return bool(select([file], [], [], PAUSE)[0])
+    except (OSError, ValueError):
+        return True
 
 
 def _regular(file: BinaryIO | FileIO) -> bool:

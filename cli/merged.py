@@ -70,6 +70,7 @@ class Merged:
         points = [point_key(item.name, point) for item in items]
         self.reader: Final = MergedReader(starts, points if any(points) else ())
         self.progress = False
+        self.idle: Final = False  # as of `Single`: nothing is shown before its turn
         self._form: Final = form
         self._opened: Final = opened
         self._ended: Final = ended

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from wirelens.cli.input import PACKETS, STDIN, Input
+from wirelens.cli.input import PACKETS, PAUSE, STDIN, Input
 from wirelens.cli.stderr import warn
 from wirelens.cli.unread import unread_packets
 from wirelens.codecs.captures.reader import Reader
@@ -42,17 +43,27 @@ class Single:
         self.file = "" if item.name == STDIN else item.name
         self.files = ()
         self.warning = ""
+        self.idle = False  # while nothing comes from a pipe
 
     def pieces(self) -> Iterator[list[Piece]]:
         """The pieces of all streams, to the end."""
         reader = self.reader
         item = self.item
         size = 0 if item.compression or item.form == PACKETS or not item.progress else item.size
+        item.pauses = True
+        checked = monotonic()
         with progress_bar(self.name, size) as advance:
             for chunk in item.chunks:
                 yield from reader.steps(chunk)
                 if advance is not None:
                     advance(len(chunk))
+                if item.live and (not chunk or monotonic() - checked >= PAUSE):
+                    yield reader.overdue(not chunk)
+                    checked = monotonic()
+                if not chunk:
+                    self.idle = True
+                    yield []
+                    self.idle = False
         yield reader.close()
 
     def damage(self) -> list[tuple[str, list[Note]]]:
@@ -123,11 +134,15 @@ class Capture:
                 pieces = [piece for piece in pieces if selection.takes(piece.flow)]
             for at in range(0, len(pieces), PORTION):
                 yield pieces[at : at + PORTION]
+            if self.source.idle:
+                yield []
 
     def records(self) -> Iterator[list[Record]]:
         """The selected messages, each as soon as it is complete; bytes of no protocol are only counted."""
         for pieces in self.pieces():
             yield self._selected(self.conversations.feed(pieces))
+            if self.source.idle:
+                yield self._selected(self.conversations.idle())
         yield self._selected(self.conversations.close())
 
     def _selected(self, messages: list[Message]) -> list[Record]:

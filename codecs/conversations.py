@@ -150,6 +150,19 @@ class Conversations:
             self._fix(side, Verdict(self.protocol, 0.0, ()))
         return side
 
+    def idle(self) -> list[Message]:
+        """The messages that only wait for what else may come, where nothing comes for a while."""
+        messages: list[Message] = []
+        for side in list(self._unproved.values()):
+            other = self._opposite(side)
+            if other is not None and other.waiting and other.decoder is not None:
+                side.awaited = False
+                self._give_between(side, [], messages)
+        for side in list(self._undecided.values()):
+            if side.contained:
+                self._decide(side, True, messages)
+        return messages
+
     def close(self) -> list[Message]:
         """End every flow that has not ended; the messages left."""
         messages: list[Message] = []
@@ -436,9 +449,9 @@ class Conversations:
         at = 0
         position = side.position
         for record in records:
-            complete_us = _complete_us(side, record)
+            complete_us = side.complete_us(record.offset + record.length)
             while at < len(held) and held[at].complete_us < complete_us:
-                side.position = _reached(side, held[at].complete_us)
+                side.position = side.reached(held[at].complete_us)
                 self._take(other, held[at], messages)
                 at += 1
             self._message(side, record, messages)
@@ -667,27 +680,6 @@ def _merged(
     places = [*zip(first_order, first), *zip(second_order, second)]  # noqa: B905
     places.sort(key=_place_of)
     return [piece for _, piece in places], [place for place, _ in places]
-
-
-def _complete_us(side: Side, record: Record) -> int:
-    """When a record of a direction was complete, microseconds since 1970."""
-    end: i64 = record.offset + record.length
-    time_us = 0
-    for arrival in side.arrivals[side.arrival :]:
-        time_us = int(arrival.time_us)
-        if arrival.end >= end:
-            break
-    return time_us
-
-
-def _reached(side: Side, time_us: i64) -> i64:
-    """The end of what a direction had given by a time, of what is in no record yet."""
-    end: i64 = side.taken
-    for arrival in side.arrivals[side.arrival :]:
-        if arrival.time_us > time_us:
-            break
-        end = arrival.end
-    return end
 
 
 def _place_of(entry: tuple[int, Piece]) -> int:

@@ -89,6 +89,24 @@ class Side:
             return False
         return "joined-middle" in [note.code for note in waiting[0].notes]
 
+    def complete_us(self, end: i64) -> i64:
+        """When the stream was complete up to a position, microseconds since 1970; of what is in no record."""
+        time_us: i64 = 0
+        for arrival in self.arrivals[self.arrival :]:
+            time_us = arrival.time_us
+            if arrival.end >= end:
+                break
+        return time_us
+
+    def reached(self, time_us: i64) -> i64:
+        """The end of what had come by a time, of what is in no record."""
+        end: i64 = self.taken
+        for arrival in self.arrivals[self.arrival :]:
+            if arrival.time_us > time_us:
+                break
+            end = arrival.end
+        return end
+
     def head(self) -> bytes:
         """The bytes that wait."""
         waiting = self.waiting

@@ -36,7 +36,7 @@ from wirelens.cli.bulk.chunks import (
 )
 from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.local_packets import PacketFiles
-from wirelens.cli.bulk.numbering import UNNUMBERED
+from wirelens.cli.bulk.numbering import ALL_CAPTURES, UNNUMBERED
 from wirelens.cli.bulk.plan import Range, load_range
 from wirelens.cli.bulk.reading import LateSegment, read_fragments
 from wirelens.cli.bulk.rows import (
@@ -105,8 +105,8 @@ class Tables:
         self._names = names
         self._records: dict[tuple[str, str], RecordWriter] = {}
         self._pending: RowWriter | None = None
-        self._new_flows: RowWriter | None = None
-        self._flows = 0
+        self._new_flow_rows: RowWriter | None = None
+        self.new_flows = 0  # how many there are
 
     def columns(self, table: str, protocol: str) -> Columns:
         """The columns for rows of `messages` of a protocol, or of `quarantine`."""
@@ -127,20 +127,20 @@ class Tables:
         self._pending.add((key, state, number), len(state) + 64)
 
     def new_flow(self, scope: int, time: int, packet: int, tie: int) -> int:
-        """Add a row to the new flows, with the values of table.NEW_FLOWS; its place among them."""
-        if self._new_flows is None:
-            self._new_flows = RowWriter(self._folder, "new_flows", (self._stage,), self._stem, "arrow")
-        self._new_flows.add((scope, time, packet, tie), 32)
-        self._flows += 1
-        return self._flows - 1
+        """Add a row to the new flows, with the values of table.NEW_FLOWS; its number as of `Stream`."""
+        if self._new_flow_rows is None:
+            self._new_flow_rows = RowWriter(self._folder, "new_flows", (self._stage,), self._stem, "arrow")
+        self._new_flow_rows.add((scope, time, packet, tie), 32)
+        self.new_flows += 1
+        return -self.new_flows
 
     def close(self) -> list[Part]:
         """The parts that were written."""
         writers: dict[tuple[str, str], PartWriter] = dict(self._records)
         if self._pending is not None:
             writers["pending", ""] = self._pending
-        if self._new_flows is not None:
-            writers["new_flows", ""] = self._new_flows
+        if self._new_flow_rows is not None:
+            writers["new_flows", ""] = self._new_flow_rows
         parts: list[Part] = []
         for (table, _), writer in writers.items():
             writer.close()
@@ -248,7 +248,11 @@ class Bucket:
         file = row.packet >> FILE_SHIFT
         source = load_range(plain_json.loads(row.data))
         self._maker.numbers = {}
+        self._maker.new_flows = self._tables.new_flows
         account = finished(decode_input(source, file, self._config.protocol, self._maker))
+        self._maker.new_flows = -1
+        for number in range(account.flows):
+            self._tables.new_flow(file, 0, file << FILE_SHIFT | number, 0)
         counts = self._counters.counts(file)
         counts[PAYLOAD] += account.payload
         counts[RETRANSMITTED] += account.retransmitted
@@ -307,7 +311,7 @@ class Endpoints:
         assembler, conversations = checkpoint.load(plain, self._protocol, sources=False, arrivals=True)
         self._begin(assembler, conversations)
         for flow, _ in assembler.known_flows():
-            self._numbers[flow.number] = -number
+            self._numbers[flow.number] = number
         waiting = assembler.waiting()
         for size, packet in waiting:
             file = packet >> FILE_SHIFT
@@ -342,7 +346,7 @@ class Endpoints:
         for packet in openings:
             while segments[place].packet != packet:
                 place += 1
-            scope = packet >> FILE_SHIFT if self._separate else 0
+            scope = packet >> FILE_SHIFT if self._separate else ALL_CAPTURES
             number += 1
             time = keys[start + place][0]
             self._numbers[number] = self._tables.new_flow(scope, time, packet, self._tie)
@@ -351,7 +355,7 @@ class Endpoints:
     @property
     def number(self) -> int:
         """The number of the flow that goes on, as of `Stream`."""
-        return max((self._numbers[flow.number] for flow, _ in self._assembler.known_flows()), default=0)
+        return next((self._numbers[flow.number] for flow, _ in self._assembler.known_flows()), 0)
 
     @property
     def contradictions(self) -> set[tuple[int, int]]:

@@ -81,6 +81,7 @@ class Job:
         self.final = options.final or not options.resume
         self.inputs: list[Input] = []
         self.ranges: list[Range] = []
+        self.order: list[int] = []  # the numbers of inputs as they were given, files of a folder by name
         self.total = 0
         self.skipped = 0
         self.state = State([], [], False)
@@ -110,6 +111,7 @@ class Job:
             self._check_settings()
             self._load_pending()
         known = list(self.ledger.values()) if options.resume else []
+        places = {name: place for place, name in enumerate(files)}
         self.inputs = []
         for item in inspect_files(list(files.values()), known, max(self.ledger, default=-1) + 1):
             tail = self.tails.get(item.number)
@@ -124,6 +126,7 @@ class Job:
             else:
                 self.inputs.append(item)
         self.total = sum(item.size for item in self.inputs)
+        self.order = [item.number for item in sorted(self.inputs, key=lambda item: places[item.name])]
 
     def _settings(self) -> dict[str, str]:
         """The options that define which packets are of one flow; runs that resume have to share them."""
@@ -301,11 +304,8 @@ class Job:
         number: Callable[[Numbering], list[bytes]] | None,
     ) -> list[str]:
         """Number the new flows and write the rows with their numbers; the staged part files."""
-        last: dict[int, int] = {}
-        for row in self.ledger.values():
-            scope = row.number if self.options.separate else 0
-            last[scope] = last.get(scope, 0) + (row.flows or 0)
-        for file, flows in assign(self.run.folder, self.run.path, accounts, last).items():
+        last = sum(row.flows or 0 for row in self.ledger.values())
+        for file, flows in assign(self.run.folder, self.run.path, accounts, self.order, last).items():
             row = settlement.ledger[file]
             row.flows = (row.flows or 0) + flows
         buckets = [(account.bucket, account.parts) for account in accounts if account.parts]

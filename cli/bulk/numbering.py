@@ -1,13 +1,13 @@
 """The numbers of flows: their places in the order of all captures, which only all buckets together show.
 
-Decoding tasks write rows whose `flow_number` is a place among the new flows of their bucket, or the negative
-number of a flow that has one. `assign` numbers the new flows of all buckets, after those of earlier runs;
+Decoding tasks write rows whose `flow_number` is -1 - n for the n-th of the new flows of their bucket, and the
+number for a flow that has one. `assign` numbers the new flows of all buckets, after those of earlier runs;
 `write_numbered`, again in tasks, writes the part files with the numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from wirelens.cli.bulk import plain_json
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 UNNUMBERED = "rows"  # in the run's folder: part files of decoding tasks
 NUMBERS = "numbers"  # in the run's folder: of the new flows of each bucket
 COLUMN = "flow_number"
+ALL_CAPTURES = -1  # the scope of flows of captures that are read as one
 
 
 class Numbering(NamedTuple):
@@ -34,35 +35,31 @@ class Numbering(NamedTuple):
 
 
 def assign(
-    folder: Folder, run: str, accounts: Sequence[BucketAccount], last: Mapping[int, int]
+    folder: Folder, run: str, accounts: Sequence[BucketAccount], order: Sequence[int], last: int
 ) -> dict[int, int]:
-    """Number the new flows, by their scope, after the `last` number of each; how many begin in each file."""
+    """Number the new flows after `last`; how many begin in each file.
+
+    Those of captures that are read as one come first, then those of each file, in the `order` of files.
+    """
     import pyarrow as pa
     from pyarrow import compute
 
     tables: list[pa.Table] = []
     sizes: list[tuple[int, int]] = []
     for account in accounts:
-        own = [
-            pa.Table.from_batches(_batches(folder, part.path))
-            for part in account.parts
-            if part.table == "new_flows"
-        ]
-        if own:
-            tables += own
-            sizes.append((account.bucket, sum(len(table) for table in own)))
+        parts = [part for part in account.parts if part.table == "new_flows"]
+        tables += [pa.Table.from_batches(_batches(folder, part.path)) for part in parts]
+        if parts:
+            sizes.append((account.bucket, sum(part.rows for part in parts)))
     if not tables:
         return {}
     flows = pa.concat_tables(tables)
-    order = compute.sort_indices(flows, sort_keys=[(name, "ascending") for name, _, _ in NEW_FLOWS])
-    scopes = compute.run_end_encode(flows["scope"].take(order).combine_chunks())
-    parts: list[pa.Array] = []
-    begin = 0
-    for scope, end in zip(scopes.values.to_pylist(), scopes.run_ends.to_pylist(), strict=True):
-        first = last.get(scope, 0) + 1
-        parts.append(pa.array(range(first, first + end - begin), pa.int64()))
-        begin = end
-    numbers = pa.concat_arrays(parts).take(compute.sort_indices(order))
+    scopes = compute.index_in(flows["scope"], pa.array([ALL_CAPTURES, *order], pa.int64()))
+    flows = flows.set_column(0, "scope", scopes)
+    keys = [(name, "ascending") for name, _, _ in NEW_FLOWS]
+    # the inverse of the permutation that sorts them
+    ranks = compute.sort_indices(compute.sort_indices(flows, sort_keys=keys))
+    numbers = compute.add(ranks.cast(pa.int64()), last + 1)
     folder.make(run, NUMBERS)
     begin = 0
     for bucket, size in sizes:
@@ -109,9 +106,9 @@ def numbered_parts(numbering: Numbering, place: int) -> list[Part]:
         column = writer.schema.get_field_index(COLUMN)
         for batch in _batches(folder, part.path):
             given = batch.column(column)
-            known = compute.less(given, 0)
-            new = compute.if_else(known, pa.scalar(None, pa.int64()), given)
-            final = compute.coalesce(numbers.take(new), compute.negate(given))
+            is_new = compute.less(given, 0)
+            place = compute.if_else(is_new, compute.bit_wise_not(given), pa.scalar(None, pa.int64()))
+            final = compute.coalesce(numbers.take(place), given)
             rows = batch.set_column(column, writer.schema.field(column), final)
             writer.write(rows, rows.nbytes)
         writer.close()

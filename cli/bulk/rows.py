@@ -77,8 +77,8 @@ class Counters:
 class Stream:
     """One direction of a flow, and its bytes of no known protocol.
 
-    `number`: the flow's, negative; or its place among the bucket's new flows, as long as their numbers are
-    not known (see numbering.py).
+    `number`: the flow's; or -1 - n for the n-th of the bucket's new flows, as long as their numbers are not
+    known (see numbering.py).
     """
 
     def __init__(self, flow: Flow | None, direction: int, number: int = 0) -> None:
@@ -231,15 +231,23 @@ class Columns:
         write_i64_le(self.latency, latency_us)
 
     def add_failure(
-        self, protocol: str, code: str, offset: int, text: str, partial: bytes | None, raw: bytes | None
+        self,
+        protocol: str,
+        code: str,
+        offset: int,
+        text: str,
+        partial: bytes | None,
+        raw: bytes | None,
+        pair: i64 = 0,
+        latency_us: i64 = -1,
     ) -> None:
-        """The columns of a row that is not a message."""
+        """The columns of a row that is not a message; `pair` and `latency_us` as of `add_pair`."""
         self.add_word(self.protocol, protocol)
         write_i32_le(self.kind, -1)
         self.summary.end()
         self.message.end()
         self.damaged.append(0)
-        self.add_pair(0, -1)
+        self.add_pair(pair, latency_us)
         self.failures[int(self.rows)] = (code, offset, clean(text), partial, raw)
 
     def add_problem(
@@ -257,7 +265,8 @@ class RowMaker:
     `columns` gives the columns of a table; those of `messages` are separate for each protocol. `matches`,
     if given, is asked about each record of a known protocol whether it gets a row: it gets the record, its
     message if it is of a capture, and the number of its file. `numbers`: the numbers of streams by those of
-    their flows; a flow that is not in it has its own.
+    their flows. A flow that is not in it has its own number, or is one of the new flows, if `new_flows` is
+    set: how many there were before.
     """
 
     def __init__(
@@ -274,6 +283,7 @@ class RowMaker:
         self._messages: dict[str, Columns] = {}
         self._streams: dict[int, Stream] = {}
         self.numbers: dict[int, int] = {}
+        self.new_flows = -1
 
     def add_pieces(self, pieces: list[Piece], conversations: Conversations, unplaced: dict[int, int]) -> None:
         """Take pieces and the messages that `conversations`, which reports arrivals, makes of them.
@@ -296,7 +306,8 @@ class RowMaker:
         key = 2 * flow.number + message.direction
         stream = self._streams.get(key)
         if stream is None:
-            number = self.numbers.get(flow.number, -flow.number)
+            own = flow.number if self.new_flows < 0 else -self.new_flows - flow.number
+            number = self.numbers.get(flow.number, own)
             stream = self._streams[key] = Stream(flow, message.direction, number)
         record = message.record
         packet = message.arrivals[-1].packets[-1]
@@ -374,7 +385,9 @@ class RowMaker:
             columns = self._columns("quarantine", "")
             columns.begin_row(stream, packet, time, record.offset, record.length)
             partial = None if record.partial is None or tape is None else tree_json(tape)
-            columns.add_failure(codec.name, error.code, error.offset, error.text, partial, record.raw)
+            columns.add_failure(
+                codec.name, error.code, error.offset, error.text, partial, record.raw, pair, latency_us
+            )
             columns.add_notes(record.notes)
             columns.end_row(len(record.raw) + (0 if partial is None else len(partial)) + 256)
             counters.counts(packet >> FILE_SHIFT)[ERRORS] += 1

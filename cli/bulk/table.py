@@ -34,7 +34,7 @@ SOURCE = (
     (
         "flow_number",
         "int64",
-        "as `wirelens flows` numbers the flows of all captures, with --separate those of each",
+        "as `wirelens flows` numbers the flows of the same inputs",
     ),
     (
         "direction",
@@ -71,6 +71,8 @@ QUARANTINE = (
     ("error_offset", "int64", "where, counted as `offset`; for a damaged file, in the file"),
     ("error_text", "string", "why, in words"),
     ("partial", "string", "the part that decoded, in the JSON notation"),
+    ("pair_id", "string", "as in `messages`, of a message that the capture cut off"),
+    ("latency_us", "int64", "as in `messages`"),
     (
         "raw",
         "binary",
@@ -97,7 +99,7 @@ LEDGER = (
     ("filtered", "int64", "bytes of messages that do not match --where"),
     ("pending", "int64", "bytes at the end of streams that the next run continues"),
     ("packets", "int64", "packets in it"),
-    ("flows", "int64", "flows that begin in it, of a capture; they have the next numbers"),
+    ("flows", "int64", "flows that begin in it"),
     ("messages", "int64", "rows in `messages` whose last byte is in this file"),
     ("errors", "int64", "damage in the file, and rows in `quarantine` of recognised protocols"),
     ("digest", "string", "BLAKE2b-128 of the first 64 KiB, used to recognise a file"),
@@ -112,7 +114,7 @@ PENDING = (
     ("flow_number", "int64", "the number of their flow"),
 )
 NEW_FLOWS = (
-    ("scope", "int64", "what is counted together: the number of a file with --separate, else 0"),
+    ("scope", "int64", "the file that is read by itself, by its number; -1 for all captures as one"),
     ("time", "int64", "running time of the packet that opens the flow, microseconds"),
     ("packet", "int64", "that packet's number, with its file's"),
     ("tie", "int64", "orders flows that one packet opens, in any bucket alike"),

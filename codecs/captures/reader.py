@@ -61,6 +61,10 @@ class Reader:
                     dissector.mark(segment, packet)
                 assembler.add(segment, pieces)
 
+    def overdue(self, idle: bool) -> list[Piece]:
+        """See Assembler.overdue."""
+        return self.assembler.overdue(idle)
+
     @property
     def position(self) -> int:
         """Offset, in the unpacked file, of the first byte that is not yet read: a record's start."""

@@ -153,6 +153,40 @@ class Assembler(Sequencer):
         self._closed = {}
         return pieces
 
+    def overdue(self, idle: bool) -> list[Piece]:
+        """The pieces that have waited long enough, for a capture that is read while it is made.
+
+        `idle`: nothing has come for a while, so nothing older will. Otherwise the latest time of a flow
+        tells; without this a flow's own next packet does.
+        """
+        pieces: list[Piece] = []
+        now_us: i64 = 0
+        waiting: list[_Conversation] = []
+        for conversation in self._table.values():
+            now_us = max(now_us, conversation.flow.last_us)
+            if conversation.ordering is not None or conversation.first.starts or conversation.second.starts:
+                waiting.append(conversation)
+        for conversation in waiting:
+            count: i64 = len(pieces)
+            first, second = conversation.first, conversation.second
+            self._late(first, second, now_us, idle, pieces)
+            self._late(second, first, now_us, idle, pieces)
+            self._order(conversation, now_us, count, pieces)
+        return pieces
+
+    def _late(self, side: Side, other: Side, now_us: i64, idle: bool, pieces: list[Piece]) -> None:
+        """Give out what waits in a direction if nothing older is to be expected."""
+        if not side.starts:
+            return
+        time_us: i64 = max(now_us, side.waiting_since + GAP_TIME_US) if idle else now_us
+        if side.started:
+            self._overdue(side, other.begun, other.ended, time_us, pieces)
+        elif self._is_confirmed(side) or (idle and not self._is_single(side)):
+            if time_us - side.waiting_since >= GAP_TIME_US:
+                self.give_up(side, pieces)
+        if side.has_fin and side.started and side.next >= side.fin:
+            self.end(side, "fin", pieces)
+
     def known_flows(self) -> list[tuple[Flow, bool]]:
         """The flows that are open or still known after their end, and whether each has ended."""
         return [(conversation.flow, conversation.closed) for conversation in self._table.values()]

@@ -86,12 +86,15 @@ def _source(row: dict[str, Any]) -> Result:
     return {"flow": flow, **{key: row[key] for key in same}}
 
 
-def _message(row: dict[str, Any]) -> Result:
+def _pair(row: dict[str, Any]) -> Result:
     latency = None if row["latency_us"] is None else row["latency_us"] / 1_000_000
+    return {"latency": latency, "pair": row["pair_id"]}
+
+
+def _message(row: dict[str, Any]) -> Result:
     return {
         **_source(row),
-        "latency": latency,
-        "pair": row["pair_id"],
+        **_pair(row),
         "message": json.loads(row["message"]),
     }
 
@@ -100,8 +103,7 @@ def _failure(row: dict[str, Any]) -> Result:
     error = {"code": row["error_code"], "offset": row["error_offset"], "text": row["error_text"]}
     return {
         **_source(row),
-        "latency": None,
-        "pair": None,
+        **_pair(row),
         "message": None,
         "error": error,
         "raw": row["raw"].hex(),

@@ -248,8 +248,15 @@ def test_separate_files_share_no_streams(mixed: list[bytes], tmp_path: Path) -> 
     alone = []
     for number, path in enumerate(paths):
         run([path], tmp_path / f"{number}")
-        alone += contents(tmp_path / f"{number}")
-    assert contents(tmp_path / "out") == sorted(alone)
+        alone += contents(tmp_path / f"{number}", numbers=False)
+    assert contents(tmp_path / "out", numbers=False) == sorted(alone)
+    flows = [row["flows"] for row in table(tmp_path / "out", "_ledger")]
+    second = {
+        row["flow_number"]
+        for row in table(tmp_path / "out", "messages")
+        if row["file"] == str(paths[1]) and row["flow_number"] is not None
+    }
+    assert second <= set(range(flows[0] + 1, flows[0] + flows[1] + 1))
     sums_agree(tmp_path / "out")
 
 

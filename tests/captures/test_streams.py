@@ -475,6 +475,23 @@ def test_joined_with_bytes_one_by_one() -> None:
         assert sink.close().data() == b"\0abc"
 
 
+@pytest.mark.parametrize("idle", [False, True])
+def test_what_waits_while_a_capture_is_made(idle: bool) -> None:
+    """A pause, or the time of another flow, shows that no older bytes will come."""
+    sink = Sink()
+    sink.add(segment(900, b"ask", ack=5000), segment(5000, b"reply", side=1, ack=903, time=5))
+    assert sink.pieces == []
+    if not idle:
+        assert sink.assembler.overdue(False) == []
+        sink.assembler.add(segment(1, client=2, time=5 + limits.GAP_TIME_US), [])
+    assert [(p.direction, p.data) for p in sink.take(sink.assembler.overdue(idle))] == [(0, b"ask"), (1, b"reply")]
+    assert sink.assembler.overdue(True) == []
+    assert [p.data for p in sink.add(segment(903, b"more", ack=5005, time=10))] == [b"more"]
+    sink.add(segment(908, b"late", ack=5005, time=11), segment(5005, b"", ACK, side=1, ack=908, time=12))
+    assert [(p.data, p.gap) for p in sink.take(sink.assembler.overdue(True))] == [(b"late", 1)]
+    sink.close()
+
+
 def test_two_joined_sides_begin_in_order() -> None:
     """One segment shows that both have begun: what they sent before comes in the order of the capture."""
     sink = Sink()
