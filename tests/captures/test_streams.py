@@ -484,7 +484,8 @@ def test_what_waits_while_a_capture_is_made(idle: bool) -> None:
     if not idle:
         assert sink.assembler.overdue(False) == []
         sink.assembler.add(segment(1, client=2, time=5 + limits.GAP_TIME_US), [])
-    assert [(p.direction, p.data) for p in sink.take(sink.assembler.overdue(idle))] == [(0, b"ask"), (1, b"reply")]
+    found = sink.take(sink.assembler.overdue(idle))
+    assert [(p.direction, p.data) for p in found] == [(0, b"ask"), (1, b"reply")]
     assert sink.assembler.overdue(True) == []
     assert [p.data for p in sink.add(segment(903, b"more", ack=5005, time=10))] == [b"more"]
     sink.add(segment(908, b"late", ack=5005, time=11), segment(5005, b"", ACK, side=1, ack=908, time=12))
