@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from wirelens.codecs.comparing import CallPair, Ignored, MessagePair, Pattern
     from wirelens.formatters.layout import Line
 
+MOST_SHOWN: Final = 1000  # messages or calls that differ, as text
 MOST_MESSAGES: Final = 1_000_000  # of one side; more are refused, as they are held in memory
 
 EPILOG: Final = """\b
@@ -295,16 +296,24 @@ class Report:
         from wirelens.formatters import difference
 
         output = self.output
-        shown = gap = False
+        shown = 0
+        gap = False
+        more = 0
         for pair in self.take(pairs):
+            if shown == MOST_SHOWN:
+                more += 1
+                continue
             if shown and (gap or pair.differences.changes):
                 output.text("\n")
-            shown = True
+            shown += 1
             gap = bool(pair.differences.changes)
             for side, number in enumerate((pair.old, pair.new)):
                 if number >= 0:
                     output.line(self.line(side, number, ">" if pair.kind == MOVED else "-+"[side]))
             output.lines(difference.changes(pair.differences.changes, output.layout))
+        if more:
+            rest = count(more, f"more {self.noun}")
+            output.text(f"… {rest} with differences; --format json has all\n")
         if self.different:
             output.text("\n")
         for line in self.totals():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from wirelens.codecs import tape as t
@@ -11,6 +12,7 @@ from wirelens.codecs.comparing.paths import path_text, step_text
 from wirelens.codecs.words import clean, count, quote
 from wirelens.formatters import layout as lay
 from wirelens.formatters.layout import Layout
+from wirelens.formatters.names import initials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +42,7 @@ MOST_SHOWN: Final = 1000  # changes of a message, as text
 MOST_CELLS: Final = 400  # of one value, even where lines have no width
 KEPT: Final = 12  # characters kept before and after what differs in long texts
 ARROW: Final = " → "
+PACKAGE: Final = r"\b(?:[a-z_][a-z0-9_]*\.)+(?=[A-Z])"  # of a class, with its dot
 
 
 def changes(found: list[Change], layout: Layout) -> Iterator[Line]:
@@ -241,11 +244,15 @@ def message(record: Record, name: str, number: str, sign: str, layout: Layout) -
     line.append((lay.PROTOCOL, f"  {record.protocol}  "))
     tail = f"  {count(record.length, 'byte')}" + (f" at {record.offset}" if record.offset else "")
     text = clean(record.summary).removeprefix(record.protocol + " ")
-    room = layout.room(layout.cells(line) + len(tail))
-    start = layout.cut(text, room - 1)
-    line.append((lay.SUMMARY, text if len(start) == len(text) else start + "…"))
-    line.append((lay.TYPE, tail))
-    return line
+    used = layout.cells(line)
+    if layout.measure(text) > layout.room(used + len(tail)):
+        text = re.sub(PACKAGE, lambda match: initials(match[0]), text)
+    if layout.measure(text) > layout.room(used + len(tail)):
+        tail = ""
+    room = layout.room(used + len(tail))
+    if layout.measure(text) > room:
+        text = layout.cut(text, room - 1) + "…"
+    return [*line, (lay.SUMMARY, text), (lay.TYPE, tail)]
 
 
 def totals(counted: dict[str, int]) -> str:

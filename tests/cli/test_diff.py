@@ -257,6 +257,19 @@ def test_files_of_several_messages(run: Run, tmp_path: Path) -> None:
     assert (only.exit_code, only.stdout) == (0, "the same: 1 message\n")
 
 
+def test_long_lists_of_messages_are_bounded(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "old.bin").write_bytes(b"")
+    (tmp_path / "new.bin").write_bytes(b"".join([encode(record(number, number)) for number in range(1200)]))
+    done = run("diff", str(tmp_path / "old.bin"), str(tmp_path / "new.bin"))
+    lines = done.stdout.splitlines()
+    assert len(lines) == 1003
+    assert lines[-3:] == [
+        "… 200 more messages with differences; --format json has all",
+        "",
+        "messages: 1,200 added; 0 the same",
+    ]
+
+
 # --- captures ----------------------------------------------------------------------------------------------
 
 
