@@ -46,7 +46,7 @@ def command(
     where: tuple[str, ...],
     output_options: OutputOptions,
 ) -> None:
-    """Copy captures as pcapng, with what each message says as a comment on the packet that completes it.
+    """Copy captures as pcapng, with the content of each message as a comment on the packet that completes it.
 
     Packets keep their bytes, times and interfaces. Annotating an annotated file changes nothing but the
     comments of wirelens, which are made anew.
@@ -211,7 +211,7 @@ def _chunks(name: str) -> Iterator[bytes]:
 
 
 def _start(message: Message) -> str:
-    """What a message says: protocol, kind, what it calls, its text."""
+    """The start of a comment: protocol, kind, what the message calls, its text."""
     from wirelens.codecs.captures.annotating import MARK
 
     record = message.record

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class FolderWalk:
     """The paths of the regular files below a folder, by name, except hidden ones.
 
-    FIFOs, devices, sockets, links to folders, and links that lead out of the folder or nowhere are counted in
-    `skipped`: reading them could wait for ever, go round in a circle, or show files of somebody else.
+    FIFOs, devices, sockets, links to folders, and links that lead out of the folder or to nothing are in
+    `skipped`: reading them could wait forever, follow a cycle, or show files of another user.
     `hidden`: how the names begin that are left out.
     """
 

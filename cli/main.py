@@ -124,11 +124,11 @@ class Commands(click.Group):
 
 def _unknown(name: str) -> str:
     """The error message for a command that does not exist."""
-    from difflib import get_close_matches
+    from wirelens.codecs.json_input import nearest_name
 
-    close = get_close_matches(name, COMMANDS, 1, 0.5)
-    if close:
-        return f"No such command {name!r}. Did you mean {close[0]!r}?"
+    nearest = nearest_name(name, COMMANDS)
+    if nearest:
+        return f"No such command {name!r}. Did you mean {nearest!r}?"
     if os.path.exists(name):
         return f"No such command {name!r}. It is a file: wirelens decode {name}"
     return f"No such command {name!r}."

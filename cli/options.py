@@ -46,10 +46,10 @@ class Words(Parameter):
         self, value: str, words: dict[str, str], param: click.Parameter | None, ctx: click.Context | None
     ) -> None:
         """Fail with the list of protocols."""
-        from difflib import get_close_matches
+        from wirelens.codecs.json_input import nearest_name
 
-        close = get_close_matches(value, words, 1, 0.5)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        nearest = nearest_name(value, words)
+        hint = f" Did you mean {nearest!r}?" if nearest else ""
         self.fail(f"{value!r} is not one of {', '.join(words)}.{hint}", param, ctx)
 
     def shell_complete(

@@ -1,4 +1,4 @@
-"""What requests carry beside their arguments, under names that several protocols share: timeout, trace.
+"""What requests carry besides their arguments, under names that several protocols share: timeout, trace.
 
 Sources: W3C Trace Context (traceparent), SkyWalking's cross-process header (sw8), Zipkin's B3, SOFATracer;
 Dubbo's attachment `timeout`.
@@ -29,7 +29,7 @@ _TEXTS: Final = (t.STRING, t.STRING16, t.TEXT)
 _WHOLE: Final = (t.INT, t.LONG)
 
 
-class Carried:
+class RequestContext:
     """The timeout and the trace among the attachments or headers of a request."""
 
     def __init__(self) -> None:

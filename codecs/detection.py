@@ -17,7 +17,7 @@ Pr(the ratio is 2^T or more | B) is at most 2^-T, so a threshold follows from pr
 wrong claims are tolerated. A stream in traffic is of one given protocol of the list once in 2^10, the
 list and its variants (dialects, byte orders, transports) are 2^4 hypotheses, and one wrong claim in 2^10
 claims is tolerated: `THRESHOLD` = 10 + 4 + 10 bits. Bytes that are a whole input, and messages of the
-protocol up to the last byte, were mostly cut out for being one: somebody pasted a payload. Their odds are
+protocol up to the last byte, were mostly cut out on purpose: someone pasted a payload. Their odds are
 even, within a factor of 2^2 for not knowing which protocol is meant: `WHOLE` = 2 + 10 bits.
 A few bytes cannot carry that, and whole foreign inputs are rarer the shorter they are. So no bits are asked
 of `FEW` bytes, `SLOPE` bits more for each further byte, up to `WHOLE`, and that much less for each byte less
@@ -124,7 +124,7 @@ def detect(
     refused = ""
     instead: tuple[str, ...] = ()
     for codec in _probed(data[0], everything):
-        if not everything and _carried(codec, weighed):
+        if not everything and _contained(codec, weighed):
             continue
         found = codec.probe(data, other)
         if found.refused and final:
@@ -220,14 +220,14 @@ def _probed(first: int, everything: bool) -> list[Codec]:
     ordered = _in_order.get(first)
     if ordered is None:
         codecs = registry.starting_with(first)
-        carried = {name for codec in codecs for name in codec.carries}
-        ordered = [codec for codec in codecs if codec.name not in carried]
-        ordered += [codec for codec in codecs if codec.name in carried]
+        contained = {name for codec in codecs for name in codec.carries}
+        ordered = [codec for codec in codecs if codec.name not in contained]
+        ordered += [codec for codec in codecs if codec.name in contained]
         _in_order[first] = ordered
     return ordered
 
 
-def _carried(codec: Codec, weighed: list[_Weighed]) -> bool:
+def _contained(codec: Codec, weighed: list[_Weighed]) -> bool:
     """Whether the best so far has enough evidence and contains this protocol, which then is not named."""
     best: _Weighed | None = None
     for one in weighed:

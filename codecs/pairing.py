@@ -138,7 +138,7 @@ class Pairs:
         return request.pair, request.time_us
 
     def _repeated(self, requests: Requests, exchange: Exchange, record: Record, time_us: i64) -> i64:
-        """The pair of a datagram without an id that came before; 0 if it did not, or is too short to tell."""
+        """The pair of a datagram without an id that came before; 0 if it did not, or is too short."""
         if record.length <= LEAST_REPEATED:
             return 0
         return requests.repetition(_digest(exchange, record), time_us)

@@ -231,7 +231,7 @@ def _lines_of(node: Node) -> Json:
     return json_lines(node.raw)
 
 
-# Members for a body in JSON, beside its bytes.
+# Members for a body in JSON, in addition to its bytes.
 JSON_VALUE: Final[i64] = t.head(t.COMPUTED, field("json", None, _value_of))
 JSON_LINES: Final[i64] = t.head(t.COMPUTED, field("json", None, _lines_of))
 

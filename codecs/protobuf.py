@@ -5,7 +5,7 @@ order of fields have to survive.
 
 As JSON a message has its known fields under their names, and under `unknown` the fields after them:
 {"field": number, "type": wire type, "value"}. Where known fields are repeated, out of order or follow
-unknown ones, all fields stand in order under `fields`. Every `$wire` here: beside a field whose varints are
+unknown ones, all fields stand in order under `fields`. Every `$wire` here: with a field whose varints are
 not the shortest, {member: the hex of the whole field, key included}; in `unknown` and `fields` the member is
 `value`.
 """

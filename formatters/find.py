@@ -180,7 +180,7 @@ class _FoundWalk(Walk):
 
 
 def _texts(node: Node, walk: Walk) -> Iterator[str]:
-    """A node's value, or its class or type, as text; what the protocol says of it."""
+    """A node's value, or its class or type, as text; its annotation."""
     kind = node.kind
     if kind in CONTAINERS:
         yield node.type_name or ""

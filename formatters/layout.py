@@ -350,7 +350,7 @@ def wrapped(margin: str, style: str, text: str, layout: Layout) -> Iterator[Line
 
 
 def fault_words(fault: Fault) -> Line:
-    """An error, whose offset stands beside it."""
+    """An error, whose offset stands next to it."""
     return [(ERROR, f"✕ {fault.code}: {clean(fault.text)}" if fault.text else f"✕ {fault.code}")]
 
 

@@ -83,7 +83,7 @@ _SIXTEEN: Final[dict[str, dict[str, str]]] = {
 
 
 def style(name: str, theme: str, colours: int = 256) -> str:
-    """The look of a style, as rich writes styles, on a terminal with so many colours."""
+    """The look of a style, as rich writes styles, on a terminal with that many colours."""
     look = LOOKS[name]
     if colours < 256:
         if look is _ERROR:

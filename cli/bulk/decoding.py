@@ -91,7 +91,7 @@ class Config(NamedTuple):
     separate: bool  # whether streams end with their file
     horizon: int  # µs: a flow that ended before it is complete
     names: tuple[tuple[int, str], ...]  # the input files' numbers and names
-    point: str = NONE  # how the names tell where a capture was made, see cli/points.py
+    point: str = NONE  # how the names show where a capture was made, see cli/points.py
     where: tuple[str, ...] = ()  # expressions that messages have to match
 
 

@@ -67,7 +67,7 @@ class JobOptions:
     separate: bool = False  # streams end with their file
     quarantine: str = "head"
     document: str = "json"
-    point: str = NONE  # how names tell where a capture was made
+    point: str = NONE  # how names show where a capture was made
     where: tuple[str, ...] = ()  # expressions that messages have to match
 
 

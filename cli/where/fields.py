@@ -229,7 +229,7 @@ def shown(text: str) -> str:
 
 
 def check_word(comparison: Comparison, operator: str, words: Collection[str]) -> None:
-    """Check a value of a field whose values are known. Raises WhereError with what there is."""
+    """Check a value of a field whose values are known. Raises WhereError, which lists them."""
     text = comparison.value.text
     name = comparison.path.root
     part = text.lower()
@@ -245,14 +245,14 @@ def check_word(comparison: Comparison, operator: str, words: Collection[str]) ->
 
 def near(text: str, words: Collection[str]) -> str:
     """A question with the word that may be meant, "" if none is near."""
-    from difflib import get_close_matches
+    from wirelens.codecs.json_input import nearest_name
 
-    close = get_close_matches(text.lower(), [word for word in words if word], 1, 0.6)
-    return f"is {close[0]} meant? " if close else ""
+    nearest = nearest_name(text, words)
+    return f"is {nearest} meant? " if nearest else ""
 
 
 def listing(words: Collection[str]) -> str:
-    """What there is, in a sentence."""
+    """The list of words, as a clause."""
     first = sorted(words, key=lambda word: (word.isupper(), word))
     more = ", …" if len(first) > WORDS_SHOWN else ""
     return f"there are {', '.join(first[:WORDS_SHOWN])}{more}"

@@ -27,7 +27,7 @@ from wirelens.codecs.bolt.vocabulary import (
     TYPES,
     VALUES,
 )
-from wirelens.codecs.call_words import Carried, error_line
+from wirelens.codecs.call_words import RequestContext, error_line
 from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.hessian import java
 from wirelens.codecs.hessian.descriptors import java_type, parameter_list
@@ -110,16 +110,16 @@ def call(root: Node) -> CallFacts:
         if request is not None:
             service = service or text_of(_field(request, b"targetServiceUniqueName")) or ""
             method = method or text_of(_field(request, b"methodName")) or ""
-    carried = Carried()
+    context = RequestContext()
     headers = tape.find(root.index, HEADERS)
     if headers >= 0:
-        carried.add_pairs(tape, headers, root.buffer)
+        context.add_pairs(tape, headers, root.buffer)
     timeout = int(tape.number_of(root.index, TIMEOUT))
     return CallFacts(
         service,
         method,
         timeout_us=1000 * timeout if timeout > 0 else None,
-        trace=carried.trace,
+        trace=context.trace,
         id=number,
         oneway=tape.number_of(root.index, TYPE) == ONEWAY,
     )

@@ -151,7 +151,7 @@ class PacketReader:
             self._notes.append(Note("unsupported-capture", 0, text))
 
     def _take(self, data: bytes) -> list[Packet]:
-        """The packets that unpacked bytes complete; the first of them tell the container."""
+        """The packets that unpacked bytes complete; the first of them show the container."""
         self.bytes_read += len(data)
         if self._known:
             return [] if self._reader is None else self._reader.feed(data)

@@ -102,7 +102,7 @@ def compression_of(head: bytes) -> str:
 
 
 def may_be_compressed(head: bytes) -> bool:
-    """Whether `head`, too short to tell, may be the beginning of a compressed file."""
+    """Whether `head`, too short to be recognised, may be the beginning of a compressed file."""
     return any(len(head) < len(magic) and magic.startswith(head) for magic, _ in COMPRESSION_MAGICS)
 
 

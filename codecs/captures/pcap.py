@@ -374,7 +374,7 @@ class PcapReader(RecordReader):
         return True
 
     def _follow(self, data: bytes, position: i64, header: i64, count: i64) -> i64:
-        """1: `count` record headers follow one another, -1: one is invalid, 0: too few bytes to tell."""
+        """1: `count` record headers follow one another, -1: one is invalid, 0: too few bytes."""
         seen: i64 = 0
         size: i64 = len(data)
         start: i64 = position

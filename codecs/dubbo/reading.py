@@ -3,7 +3,7 @@
 from typing import Final
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.call_words import Carried, error_line
+from wirelens.codecs.call_words import RequestContext, error_line
 from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.dubbo.vocabulary import (
     ATTACHMENTS,
@@ -150,7 +150,7 @@ def call(root: Node) -> CallFacts:
     content = Node(tape, body if partial < 0 else partial, root.buffer)
     service = ""
     method = ""
-    carried = Carried()
+    context = RequestContext()
     at = content.index + 1
     end = tape.next(content.index)
     while at < end:
@@ -160,7 +160,7 @@ def call(root: Node) -> CallFacts:
         elif member == METHOD:
             method = Node(tape, at, root.buffer).text or ""
         elif member == ATTACHMENTS:
-            carried.add_map(tape, at, root.buffer)
+            context.add_map(tape, at, root.buffer)
         at = tape.next(at)
     if method in GENERIC_METHODS:
         method = _generic_method(content) or method
@@ -169,12 +169,12 @@ def call(root: Node) -> CallFacts:
         texts = [] if json is None else json_lines(json.raw) or []
         if len(texts) > 3:
             service, method = str(texts[1] or ""), str(texts[3] or "")
-            carried.add_json(texts[-1])
+            context.add_json(texts[-1])
     return CallFacts(
         service,
         method,
-        timeout_us=carried.timeout_us,
-        trace=carried.trace,
+        timeout_us=context.timeout_us,
+        trace=context.trace,
         id=number,
         oneway=tape.number_of(root.index, TWO_WAY) == 0,
     )

@@ -75,7 +75,7 @@ FRAME_FLAGS: Final[dict[int, str]] = {
     5: "INFO",
     6: "EVENT",
 }
-TRACE_FLAGS: Final = (1, 2)  # marks beside the flag that determines a message's part in a conversation
+TRACE_FLAGS: Final = (1, 2)  # they accompany the flag that determines a message's part in a conversation
 LINE_FLAGS: Final[dict[int, str]] = {**FRAME_FLAGS, 7: "ASYNC"}
 KINDS: Final[dict[int, str]] = {
     0: "UNKNOW",

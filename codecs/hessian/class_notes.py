@@ -63,7 +63,7 @@ class _Notes:
         self.gadget_seen = False
 
     def look(self, name: bytes, position: i64, buffer: Buffer) -> bool:
-        """Note a class if it is known from attacks; True if it is, or may be beside others."""
+        """Note a class if it is known from attacks; True if it is, or may be together with others."""
         if name in self.seen:
             return True
         danger = gadget(name)
@@ -105,7 +105,7 @@ class _Notes:
         self.tape.note(CODE, position, text, buffer)
 
     def note_companions(self) -> None:
-        """Write the notes on classes that mean something only beside others, if there are such others."""
+        """Write the notes on classes that mean something only together with others, if there are any."""
         if self.gadget_seen:
             for name, position, holder in self.companions:
                 self.note(name, companion(name), position, holder)

@@ -590,7 +590,7 @@ def likelier_packets(cursor: Cursor, plain: Tape) -> Tape | None:
 
 
 def _unlikely_values(tape: Tape) -> i64:
-    """How many values are empty, texts with control characters, beside others at the top, or missing."""
+    """How many values are empty, texts with control characters, next to others at the top, or missing."""
     unlikely: i64 = 0
     index: i64 = 1
     while index < tape.size():

@@ -36,7 +36,7 @@ with its `$wire`, `encode` writes the same bytes again. All values of `$wire`:
 | object | `{"class_form": …}` | the form of the class number, as of an int |
 | object | `{"name": "string"}`, `"t"`, `{"type": n}` | draft: how the class just defined gives its name |
 | any value | `{"define": [{"name", "fields"}, …]}` | class definitions before it, where not the usual one |
-| any value | `{"define": …, "form": …}` | beside these, the value's own form |
+| any value | `{"define": …, "form": …}` | in addition, the value's own form |
 | a definition | `"name_form": "string"`, `"t"`, `{"type": n}` | draft: how it gives its name; as type `n` |
 | a definition | `"length_form"`, `"count_form"` | of the name's length, of the fields' number, as of an int |
 """

@@ -154,7 +154,7 @@ class Texts(Scalars):
         return sizes
 
     def _exact(self, value: Json, chunks: Json, step: str, xml: bool) -> None:
-        """Write a string given chunk by chunk; a text beside it must be the same."""
+        """Write a string given chunk by chunk; a text that accompanies it must be the same."""
         if not isinstance(chunks, list):
             raise self.error("expected chunks: [opcode, units, hex]", step + ".$wire.exact")
         pieces: list[bytes] = []

@@ -244,7 +244,7 @@ class _Reader:
         head = self.head
         if head.transfer:
             if head.lengths:
-                self._note_header("Content-Length beside Transfer-Encoding; the latter counts")
+                self._note_header("Content-Length together with Transfer-Encoding; the latter counts")
             if head.transfer.count(b"chunked") > 1:
                 self._note_header("Transfer-Encoding has chunked more than once")
             if head.minor == 0:

@@ -1,7 +1,7 @@
 """What a person wants to know of an HTTP message: its kind, its line, what it answers."""
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.call_words import Carried
+from wirelens.codecs.call_words import RequestContext
 from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.hessian.reading import fault_of, fault_words, message_line
 from wirelens.codecs.http.lines import Head
@@ -72,7 +72,7 @@ def call(root: Node) -> CallFacts:
         return CallFacts(status=status, exception=exception, failed=failed)
     target = " ".join([word for word in words[1:-1] if word])
     host = ""
-    carried = Carried()
+    context = RequestContext()
     headers = root.member("headers")
     for pair in [] if headers is None else headers:
         name, value = pair.first(2)
@@ -80,13 +80,13 @@ def call(root: Node) -> CallFacts:
             if name.content.lower() == b"host":
                 host = host or value.shown
             else:
-                carried.add(name.content, value)
+                context.add(name.content, value)
     scheme, separator, rest = target.partition("://")
     if separator and scheme.isalpha():
         authority, slash, path = rest.partition("/")
         host = host or authority
         target = slash + path or "/"
-    return CallFacts(host, target.partition("?")[0], trace=carried.trace)
+    return CallFacts(host, target.partition("?")[0], trace=context.trace)
 
 
 def leaves(root: Node, tunnel: bool) -> bool:

@@ -588,7 +588,7 @@ def test_every_part_has_its_offset() -> None:
 
 
 SMUGGLED = [
-    (b"POST / HTTP/1.1\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "beside"),
+    (b"POST / HTTP/1.1\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "together"),
     (b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", "Content-Length more than once"),
     (b"POST / HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\nx", "Content-Length more than once"),
     (b"POST / HTTP/1.1\r\nContent-Length : 1\r\n\r\nx", "space between"),

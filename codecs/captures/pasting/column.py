@@ -1,4 +1,4 @@
-"""The text column of a dump: whether a text shows the bytes beside it; dumps that nothing else proves."""
+"""The text column of a dump: whether a text shows the bytes next to it; dumps that nothing else proves."""
 
 import re
 from collections.abc import Callable
@@ -65,7 +65,7 @@ def _cells_of(text: str, size: int) -> list[str]:
 
 
 def aligned(text: str, data: bytes, zero: bool = False) -> bool:
-    """Whether a text can be the column of characters beside some bytes."""
+    """Whether a text can be the column of characters next to some bytes."""
     if len(text) > len(data):
         text = text.rstrip()
         if len(text) > len(data):

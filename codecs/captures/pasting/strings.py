@@ -287,7 +287,7 @@ def _quoted(source: Source, match: re.Match[str]) -> Pasted | None:
 
 
 def strong_text(source: Source) -> Pasted | None:
-    """Hex or base64 beside a label or between quotes, where only strong evidence counts."""
+    """Hex or base64 after a label or between quotes, where only strong evidence counts."""
     body = source.plain.strip()
     digits = re.sub(r"[\s,:-]|0[xX]", "", body)
     if re.fullmatch("[0-9A-Fa-f]+", digits) and len(digits) >= 8:
