@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from wirelens.cli.where import values
+from wirelens.cli.where.call_fields import call_fields
 from wirelens.cli.where.compiling import compiled
 from wirelens.cli.where.fields import DURATIONS, FLOWS, IDS, NUMBERS, TEXT, TEXTS, TRUTHS, Field, Fields
 from wirelens.cli.where.language import (
@@ -84,6 +85,21 @@ def test_any_text_is_a_filter_or_an_error_inside_it(text: str) -> None:
     assert 1 <= column <= max(len(text), 1)
     for row in ({}, {"summary": text, "message": {"x": [1, text]}, "id": text, "latency": 5, "port": (1, 2)}):
         assert found is None or found.matches(row) in (True, False)
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_any_text_is_a_filter_of_messages_and_of_calls_or_an_error_inside_it(text: str) -> None:
+    columns = [1]
+    for fields in (message_fields(file_of_source), message_fields(file_of_source, "folder", False)):
+        try:
+            compiled([text], fields)
+        except WhereError as error:
+            columns.append(error.column)
+    try:
+        compiled([text], call_fields())
+    except WhereError as error:
+        columns.append(error.column)
+    assert 1 <= min(columns) <= max(columns) <= max(len(text), 1)
 
 
 @examples(500)
