@@ -45,7 +45,8 @@ _JOIN_HEAD: Final = re.compile(
     r"(?:join|concat|implode|append)!?+\s*+\([\s,]*+(?:(?:\[\]string|new\s++String\[\])\s*+)?+[\[({]?+\s*+\Z"
 )
 _JOIN_TAIL: Final = re.compile(
-    r"(?i)[\])}]?+\s*+\.\s*+(?:join|joinToString|mkString)\b(?:\s*+\(\s*+\))?+|,\s*+(?=\)\s*+[;)]*+\s*+\Z)"
+    r"(?i)(?:[\])}]|(?<!\s))\s*+\.\s*+(?:join|joinToString|mkString)\b(?:\s*+\(\s*+\))?+"
+    r"|,\s*+(?=\)\s*+[;)]*+\s*+\Z)"
 )
 _LIST_MARK: Final = re.compile(r"(?i)\s*+(?:,|\)?+\s*+\.\s*+(?:concat|append)\s*+\()\s*+")
 _BETWEEN: Final = re.compile(r"[\s:,-]*+")  # a string that separates the joined ones, if it is not empty
