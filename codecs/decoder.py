@@ -18,7 +18,8 @@ OPAQUE_BYTES: Final = 1 << 20  # bytes of no known protocol that one record hold
 ATTEMPT_FACTOR: Final = 8  # bytes that may be read over again for each byte that came in
 ATTEMPT_FREE: Final = 1 << 16
 JOIN_BYTES: Final = 1 << 16  # bytes in which a first message is looked for, then in the next ones
-BYTES_A_NODE: Final = 6  # about this many bytes of a message make one node
+BYTES_A_NODE: Final = 6  # about this many bytes of a message make one node,
+LEAST_NODES: Final = 16  # but at least this many, or as many as it has bytes: a header's fields
 
 
 def decode(data: bytes, protocol: str | None = None) -> list[Record]:
@@ -209,7 +210,8 @@ class Decoder:
         data = self._data
         end: i64 = len(data)
         buffer = Buffer(data, self._base)
-        room = (end - self._pos) // BYTES_A_NODE
+        size = end - self._pos
+        room = max(size // BYTES_A_NODE, min(size, LEAST_NODES))
         if self.joined and not self._join(codec, records, final):
             return
         while self._pos < end:
