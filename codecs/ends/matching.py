@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from wirelens.codecs.clocks import Bounds, Clocks
+from wirelens.codecs.clocks import STEP, Bounds, Clocks
 from wirelens.codecs.ends.table import CUT, ONCE
 
 if TYPE_CHECKING:
@@ -28,14 +28,17 @@ NO_LEAST: Final = 1 << 60
 
 # What connections with other sequence numbers need to be joined.
 LEAST_CALLS: Final = 6
-LEAST_COVERED: Final = 0.8  # of the messages between the first and the last one in common
+LEAST_COVERED: Final = 0.5  # of the messages between the first and the last one in common
+MOST_CONTRADICTIONS: Final = 0.02  # of those in common: messages of both ends that differ at the same place
 LEAST_NESTED: Final = 0.97  # of the calls, which take no longer at the server than at the client
 LEAST_BOUNDS: Final = 12
 MOST_SHORT: Final = 0.25  # of the bounds, before the first or after the last step if those are fewer
-MOST_OUTSIDE: Final = 0.02  # of the bounds on the clocks
+MOST_OUTSIDE: Final = 0.02  # of the bounds on the clocks,
+LEAST_FOR_FEW: Final = 30  # or fewer than a step takes, of this many bounds or more
 
 NO_MESSAGE: Final = "no message in common"
 FEW_CALLS: Final = "too few calls in common"
+OTHER_BYTES: Final = "other bytes at the same places"
 NO_FIT: Final = "does not fit the clocks"
 AMBIGUOUS: Final = "ambiguous"
 
@@ -59,7 +62,8 @@ class Candidate:
 
     `pairs`: the indexes of their common messages, those of the client first. `calls`: the number of calls
     whose request and reply are among them, `nested` of which took no longer at the server. `bounds` on the
-    clocks, `outside` of which contradict the others.
+    clocks, `outside` of which contradict the others. `contradictions`: messages that differ although they
+    are at the same place.
     """
 
     def __init__(self, client: Connection, server: Connection) -> None:
@@ -68,6 +72,7 @@ class Candidate:
         self.same_numbers = False
         self.pairs: list[Pair] = []
         self.covered = 0.0
+        self.contradictions = 0
         self.calls = 0
         self.nested = 0
         self.least_us = NO_LEAST
@@ -95,9 +100,13 @@ class Candidate:
             return ""
         if self.calls < LEAST_CALLS or self.covered < LEAST_COVERED:
             return FEW_CALLS
+        if self.contradictions > MOST_CONTRADICTIONS * len(self.pairs):
+            return OTHER_BYTES
         if self.nested < LEAST_NESTED * self.calls or self.number_of_bounds < LEAST_BOUNDS:
             return NO_FIT
-        return "" if self.outside <= MOST_OUTSIDE * self.number_of_bounds else NO_FIT
+        # those after a step at the end are too few to be a span
+        few = STEP - 1 if self.number_of_bounds >= LEAST_FOR_FEW else 0
+        return "" if self.outside <= max(few, MOST_OUTSIDE * self.number_of_bounds) else NO_FIT
 
 
 class Match:
@@ -275,9 +284,15 @@ class Match:
         one.same_numbers = same
         covered = 1.0
         for side, difference in sorted(differences.items()):
-            pairs, between = self._common(one.client.streams[side], one.server.streams[side], difference)
+            mine, others = one.client.streams[side], one.server.streams[side]
+            pairs, between = self._common(mine, others, difference)
             if pairs:
                 covered = min(covered, len(pairs) / between)
+                here = (self.client, mine, {pair[0] for pair in pairs})
+                there = (self.server, others, {pair[1] for pair in pairs})
+                one.contradictions += max(
+                    _contradictions(here, there, difference), _contradictions(there, here, -difference)
+                )
             one.pairs += pairs
         one.covered = covered if len(differences) == 2 else 0.0
         self._weigh(one)
@@ -352,6 +367,31 @@ class Match:
             for request, reply, where in longer:  # which proves nothing if a clock was set in between
                 if where == source and clocks.span(client.orders[request], client.orders[reply]) is None:
                     one.nested += 1
+
+
+Stream = tuple["Table", "array[int]", set[int]]  # a stream's messages, and those that the other end has
+
+
+def _contradictions(one: Stream, other: Stream, difference: int) -> int:
+    """The number of whole messages, from the first to the last in common, where the other end has others."""
+    table, stream, common = one
+    other_table, other_stream, other_common = other
+    starts = array("q", [other_table.starts[index] for index in other_stream])
+    places = [place for place, index in enumerate(stream) if index in common]
+    count = 0
+    for index in stream[places[0] : places[-1]]:
+        if index in common or table.flags[index] & CUT:
+            continue
+        start = table.starts[index] + difference
+        at = max(bisect_right(starts, start) - 1, 0)
+        while at < len(starts) and starts[at] < start + table.lengths[index]:
+            there = other_stream[at]
+            if there not in other_common and not other_table.flags[there] & CUT:
+                if starts[at] + other_table.lengths[there] > start:
+                    count += 1
+                    break
+            at += 1
+    return count
 
 
 def _are_long(clocks: Clocks) -> bool:
