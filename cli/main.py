@@ -33,6 +33,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "wirelens.cli.protocols",
         "List the protocols, the codes of notes, or the forms of input.",
     ),
+    "completion": ("wirelens.cli.completion", "Print what makes a shell complete these commands."),
     "doctor": ("wirelens.cli.doctor", "Report what is installed, and what bulk needs."),
 }
 

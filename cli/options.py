@@ -241,11 +241,38 @@ def captures(function: Command) -> Command:
     return function
 
 
+class Expression(Parameter):
+    """An expression of --where about rows of a kind; only completed here, the command reads it."""
+
+    name = "expression"
+
+    def __init__(self, rows: str) -> None:
+        self.rows = rows
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text as it is."""
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Expressions that begin with what is typed."""
+        from click.shell_completion import CompletionItem
+
+        from wirelens.cli.where.call_fields import call_fields
+        from wirelens.cli.where.completing import completions
+        from wirelens.cli.where.message_fields import file_of_source, message_fields
+
+        fields = call_fields() if self.rows == "calls" else message_fields(file_of_source)
+        return [CompletionItem(text, help=remark or None) for text, remark in completions(incomplete, fields)]
+
+
 def where(rows: str, examples: str) -> Callable[[Command], Command]:
     """--where of a command whose rows are called `rows`."""
     return click.option(
         "--where",
         multiple=True,
+        type=Expression(rows),
         metavar="EXPRESSION",
         help=f"Only {rows} that match, as {examples}. May be repeated: all must match.",
     )
