@@ -37,7 +37,26 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "doctor": ("wirelens.cli.doctor", "Report what is installed, and what bulk needs."),
 }
 
+# What options of other programs are called here.
+MEANT: Final[dict[str, str]] = {
+    **{
+        name: f"--format {name}" for name in ("json", "jsonl", "csv", "summary", "hex", "tree", "svg", "html")
+    },
+    **dict.fromkeys(("filter", "query", "match", "select", "display-filter"), "--where"),
+    **dict.fromkeys(("grep", "search"), "--find"),
+    **dict.fromkeys(("protocol", "proto", "decode-as", "type"), "--as"),
+    **dict.fromkeys(("out", "outfile", "write", "output-file"), "-o"),
+    **dict.fromkeys(("no-color", "no-colour", "nocolor", "monochrome"), "--color never"),
+    **dict.fromkeys(("colour", "colors"), "--color"),
+    **dict.fromkeys(("columns", "wrap"), "--width"),
+    **dict.fromkeys(("stream", "conversation", "connection", "session"), "--flow"),
+    **dict.fromkeys(("group-by", "groupby"), "--by"),
+    **dict.fromkeys(("head", "top", "max", "count"), "--limit"),
+    **dict.fromkeys(("level", "max-depth"), "--depth"),
+    **dict.fromkeys(("interval", "watch"), "--every"),
+}
 DEBUG: Final = "WIRELENS_DEBUG"
+HELP: Final = "help"
 INTERRUPTED: Final = 130  # exit status in a shell of a command that SIGINT ended
 FAILED: Final = 70  # EX_SOFTWARE of sysexits.h: an internal error
 
@@ -57,6 +76,21 @@ Exit status: 0: success; 1: something did not decode, as the output reports;
 Environment: WIRELENS_PAGER or PAGER, WIRELENS_THEME (dark, light, either), COLUMNS, NO_COLOR, FORCE_COLOR."""
 
 
+@click.command(HELP)
+@click.argument("name", required=False, metavar="[COMMAND]")
+@click.pass_context
+def _help(ctx: click.Context, name: str | None) -> None:
+    """Show the help of a command."""
+    root = ctx.find_root()
+    group = root.command
+    assert isinstance(group, click.Group)
+    command = group if name is None else group.get_command(root, name)
+    if command is None:
+        raise click.UsageError(_unknown(name or ""), root)
+    inner = root if name is None else click.Context(command, info_name=name, parent=root)
+    click.echo(command.get_help(inner))
+
+
 class Commands(click.Group):
     """Imports a command's module when the command is called or its help is shown."""
 
@@ -66,6 +100,8 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of that name, imported; None if there is none."""
+        if name == HELP:
+            return _help
         if name not in COMMANDS:
             return None
         module, _ = COMMANDS[name]
@@ -78,7 +114,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name, command and arguments; suggests a name for an unknown command."""
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+        if name not in COMMANDS and name != HELP and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(_unknown(name), ctx)
         return super().resolve_command(ctx, args)
 
@@ -109,6 +145,8 @@ class Commands(click.Group):
         try:
             status = super().main(*args, **extra)
         except click.ClickException as error:
+            if isinstance(error, click.NoSuchOption):
+                _suggest(error)
             import io
 
             text = io.StringIO()
@@ -121,6 +159,14 @@ class Commands(click.Group):
         except Exception as error:
             status = _report_error(error)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _suggest(error: click.NoSuchOption) -> None:
+    """Let an error about an unknown option suggest the option that has that meaning here."""
+    meant = MEANT.get(error.option_name.lstrip("-"))
+    known = [] if error.ctx is None else [name for param in error.ctx.command.params for name in param.opts]
+    if meant is not None and meant.split(" ", 1)[0] in known:
+        error.possibilities = [meant]
 
 
 def _unknown(name: str) -> str:
@@ -175,6 +221,7 @@ def _debug(_ctx: click.Context, _option: click.Parameter, requested: bool) -> No
     epilog=EPILOG,
 )
 @click.option(
+    "-V",
     "--version",
     is_flag=True,
     expose_value=False,

@@ -281,6 +281,7 @@ def where(rows: str, examples: str) -> Callable[[Command], Command]:
 def style(*names: str) -> Callable[[Command], Command]:
     """--format, one of `names`: the command gets it as `style`. The first is the default."""
     return click.option(
+        "-f",
         "--format",
         "style",
         type=click.Choice(names),

@@ -81,3 +81,36 @@ def test_bash_completes_an_expression(run: Run, tmp_path: Path) -> None:
         "type _wirelens_completion >/dev/null || exit 4"
     )
     assert subprocess.run(["bash", "-c", text], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("decode", "--json", "x"), "--format json"),
+        (("calls", "--filter", "x"), "--where"),
+        (("stats", "--group-by", "x"), "--by"),
+        (("decode", "--grep", "x"), "--find"),
+        (("flows", "--no-color"), "--color never"),
+        (("decode", "--widht", "8"), "--width"),
+    ],
+)
+def test_unknown_options_are_answered_with_those_that_are_meant(
+    words: tuple[str, ...], meant: str, run: Run
+) -> None:
+    shown = run(*words)
+    assert shown.exit_code == 2
+    assert f"'{meant}'" in shown.stderr
+
+
+def test_help_of_a_command(run: Run) -> None:
+    assert run("help", "detect").stdout == run("detect", "--help").stdout
+    assert run("help").stdout == run("--help").stdout
+    shown = run("help", "detcet")
+    assert shown.exit_code == 2
+    assert "Did you mean 'detect'?" in shown.stderr
+
+
+def test_short_options(run: Run) -> None:
+    assert run("-V").stdout == run("--version").stdout
+    path = "examples/dubbo-order.xxd"
+    assert run("decode", "-f", "json", path).stdout == run("decode", "--format", "json", path).stdout
