@@ -324,6 +324,11 @@ class Conversations:
         head = side.head()
         waiting, order = self._fix(side, verdict)
         other = self._opposite(side)
+        if other is not None and other.follow(side):
+            if self.verdicts is not None:
+                late = Verdict(side.protocol, 0.0, (f"the other direction is {side.protocol}",))
+                self.verdicts[(side.flow.number, other.direction)] = late
+            self._watch(other)
         both = False
         if side.named and other is not None and other.decoder is None and other.waiting_bytes:
             if other.phase == side.phase:

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from mypy_extensions import i64, mypyc_attr
 
+from wirelens.codecs import registry
 from wirelens.codecs.captures.flow import Flow, Piece
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
@@ -111,6 +112,28 @@ class Side:
         """The bytes that wait."""
         waiting = self.waiting
         return b"" if waiting is None else b"".join([piece.data for piece in waiting])
+
+    def follow(self, other: "Side") -> bool:
+        """Go on in the protocol of the other direction, if this one is unknown and was joined in the middle.
+
+        One that begins inside a long message has no evidence of its own until that has ended.
+        """
+        decoder = self.decoder
+        if (
+            decoder is None
+            or self.named
+            or not self.incomplete
+            or not other.named
+            or self.phase != other.phase
+        ):
+            return False
+        codec = registry.get(other.protocol)
+        if codec.answers:
+            return False
+        self.protocol = other.protocol
+        decoder.codec = codec
+        decoder.joined = True
+        return True
 
     def note(self, notes: tuple[Note, ...]) -> None:
         """Keep notes for the record at their place."""

@@ -7,6 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
 
+from building import Talk, pcap
 from two_ends import Plan, World, calls_of, messages, messages_of
 
 from wirelens.codecs import registry
@@ -36,6 +37,23 @@ def test_the_declared_length(protocol: str) -> None:
     for data in messages(protocol, 7, (5000, 40)):
         lengths = {codec.extent(data[:size]) for size in range(1, len(data))}
         assert lengths == {0, len(data)}
+
+
+def test_a_direction_that_begins_inside_a_long_message_follows_the_other_one() -> None:
+    talk = Talk(port=40000, peer=20880)
+    big, _ = messages("dubbo", 1, (40_000, 10))
+    frames = [talk.send(0, big[at : at + 1400]) for at in range(14_000, len(big), 1400)]
+    for number in range(1, 6):
+        asked, answered = messages("dubbo", number, (20, 20))
+        frames += [talk.send(0, asked)] if number > 1 else []
+        frames.append(talk.send(1, answered))
+    found = [message for given, _ in messages_of(pcap(frames)) for message in given]
+    whole = [message for message in found if message.record.root is not None]
+    assert [(message.direction, message.pair_number > 0) for message in whole] == [(1, False)] + 4 * [
+        (0, True),
+        (1, True),
+    ]
+    assert sum(message.record.length for message in found if message.direction == 0) == talk.next[0] - 1000
 
 
 def test_a_cut_message_has_its_pair_and_its_error() -> None:

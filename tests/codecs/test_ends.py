@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
 
 from two_ends import SECOND, Figures, Plan, World, calls_of, joined, measure, plan_of, table_of
 
-from wirelens.codecs.ends.matching import AMBIGUOUS, FEW_CALLS, NO_FIT, NO_MESSAGE, Match
+from wirelens.codecs.ends.matching import AMBIGUOUS, FEW_CALLS, NO_FIT, NO_MESSAGE, OTHER_BYTES, Match
 from wirelens.codecs.ends.splits import CLOCK_STEP, Split, Splits
 from wirelens.codecs.ends.table import series_of
 
@@ -82,7 +82,7 @@ def test_strangers_with_the_same_bytes_are_not_joined() -> None:
     assert len(match.connections) == 1
     for reasons in match.unjoined:
         assert sum(reasons.values()) == 1
-        assert set(reasons) <= {NO_FIT, FEW_CALLS, AMBIGUOUS}
+        assert set(reasons) <= {NO_FIT, FEW_CALLS, OTHER_BYTES, AMBIGUOUS}
     assert len(calls) == 80
 
 
