@@ -177,7 +177,22 @@ class FlowType(Type):
         return lambda value: test(value[0])
 
 
+class FlowTextType(TextType):
+    """The text of a flow, where flows have no numbers yet."""
+
+    def test(self, comparison: Comparison, operator: str) -> Test:
+        """The test for `=` or `~`."""
+        value = comparison.value
+        if operator == "=" and value.text.isdecimal():
+            raise WhereError(
+                value.column,
+                "flows are not numbered yet; as tcp 10.0.0.1:40000 > 10.0.0.2:20880, or flow~10.0.0.1",
+            )
+        return super().test(comparison, operator)
+
+
 TEXTS: Final = TextType()
+FLOW_TEXTS: Final = FlowTextType()
 DURATIONS: Final = RangeType("a duration", "100ms, 1.5s, 2min", values.duration)
 SIZES: Final = RangeType("a size", "512, 64kB, 1.5MiB", values.size)
 NUMBERS: Final = RangeType("a number", "5", values.whole)

@@ -8,6 +8,7 @@ from wirelens.cli.points import NONE, point_of
 from wirelens.cli.where.fields import (
     ADDRESSES,
     DURATIONS,
+    FLOW_TEXTS,
     FLOWS,
     IDS,
     MESSAGE,
@@ -158,7 +159,7 @@ def message_fields(file_of: Callable[[Row], str], point: str = NONE, numbered: b
         "port": Field(NUMBERS, _ports, several=True),
         "client": Field(ADDRESSES, _client),
         "server": Field(ADDRESSES, _server),
-        "flow": Field(FLOWS, _flow) if numbered else Field(TEXTS, _flow_text),
+        "flow": Field(FLOWS, _flow) if numbered else Field(FLOW_TEXTS, _flow_text),
     }
     elsewhere = dict.fromkeys(CALL_FIELDS, OF_CALLS)
     return Fields(named, summary, {"message": facts.trees}, "message", elsewhere)
