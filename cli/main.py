@@ -146,7 +146,7 @@ class Commands(click.Group):
             status = super().main(*args, **extra)
         except click.ClickException as error:
             if isinstance(error, click.NoSuchOption):
-                _suggest(error)
+                error = _suggesting(error)
             import io
 
             text = io.StringIO()
@@ -161,12 +161,13 @@ class Commands(click.Group):
         sys.exit(status if isinstance(status, int) else 0)
 
 
-def _suggest(error: click.NoSuchOption) -> None:
-    """Let an error about an unknown option suggest the option that has that meaning here."""
+def _suggesting(error: click.NoSuchOption) -> click.NoSuchOption:
+    """An error about an unknown option, with the option that has that meaning here as a suggestion."""
     meant = MEANT.get(error.option_name.lstrip("-"))
     known = [] if error.ctx is None else [name for param in error.ctx.command.params for name in param.opts]
-    if meant is not None and meant.split(" ", 1)[0] in known:
-        error.possibilities = [meant]
+    if meant is None or meant.split(" ", 1)[0] not in known:
+        return error
+    return click.NoSuchOption(error.option_name, possibilities=[meant], ctx=error.ctx)
 
 
 def _unknown(name: str) -> str:

@@ -17,7 +17,7 @@ RENDERERS = {
     for name, render in (DUMPS | WORD_DUMPS).items()
     if name not in ("xxd -b", "tcpdump -X", "follow", "hxd", "strace -e write")
 }
-PREFIXES = {
+PREFIXES: dict[str, Callable[[int], str]] = {
     "": lambda row: "",
     "logger": lambda row: "2026-01-02 03:04:05.006 DEBUG c.example.Codec - ",
     "clock and thread": lambda row: f"03:04:0{row % 10}.123 [main] INFO  x.Y -- ",

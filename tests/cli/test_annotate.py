@@ -114,7 +114,7 @@ def capture(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def comments(data: bytes) -> list[str]:
     """The comments of this program in a pcapng file, in order."""
-    found = []
+    found: list[str] = []
     at = 0
     while True:
         at = data.find(b"wirelens protocol=", at)
