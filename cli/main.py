@@ -161,13 +161,13 @@ class Commands(click.Group):
         sys.exit(status if isinstance(status, int) else 0)
 
 
-def _suggesting(error: click.NoSuchOption) -> click.NoSuchOption:
+def _suggesting(error: click.NoSuchOption) -> click.UsageError:
     """An error about an unknown option, with the option that has that meaning here as a suggestion."""
     meant = MEANT.get(error.option_name.lstrip("-"))
     known = [] if error.ctx is None else [name for param in error.ctx.command.params for name in param.opts]
     if meant is None or meant.split(" ", 1)[0] not in known:
         return error
-    return click.NoSuchOption(error.option_name, possibilities=[meant], ctx=error.ctx)
+    return click.UsageError(f"No such option '{error.option_name}'. Did you mean '{meant}'?", error.ctx)
 
 
 def _unknown(name: str) -> str:
