@@ -153,18 +153,24 @@ class Point(Parameter):
 POINT: Final = Point()
 
 
+def point(function: Command) -> Command:
+    """--point."""
+    decorate = click.option(
+        "--point",
+        type=POINT,
+        default="none",
+        metavar="folder|none|REGEX",
+        help="Where a capture was made: its folder, or what REGEX matches in its path. Flows of other points "
+        "stay apart, even with the same addresses. Default: none.",
+    )
+    return decorate(function)
+
+
 def merging(function: Command) -> Command:
     """--separate and --point: the command gets them as `merge_options`."""
     function = _packed(function, "merge_options", MergeOptions)
     for decorate in (
-        click.option(
-            "--point",
-            type=POINT,
-            default="none",
-            metavar="folder|none|REGEX",
-            help="Where a capture was made: its folder, or what REGEX matches in its path. Flows of other "
-            "points stay apart, even with the same addresses. Default: none.",
-        ),
+        point,
         click.option(
             "--separate",
             is_flag=True,

@@ -49,14 +49,7 @@ INTERRUPTED: Final = 130
     is_flag=True,
     help="Decode each file by itself: for captures that are not parts of one.",
 )
-@click.option(
-    "--point",
-    type=options.POINT,
-    default="none",
-    metavar="folder|none|REGEX",
-    help="Where a capture was made: its folder, or what matches in its path; each point has its own flows, "
-    "even with the same addresses. Default: none, all are one point.",
-)
+@options.point
 @options.where("messages", "protocol=dubbo and kind=request, latency>100ms, TEXT")
 @click.option(
     "--mode",
