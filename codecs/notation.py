@@ -23,6 +23,7 @@ from wirelens.codecs.numbers import (
     not_finite,
     write_date,
     write_double,
+    write_hex,
     write_int,
 )
 from wirelens.codecs.scan import (
@@ -419,7 +420,7 @@ class Writer:
             text = decoded_text(content, kind)
             if text is None:
                 out.write(b'{"$raw": "')
-                out.write(content.hex().encode())
+                write_hex(out, content)
                 out.write(b'"')
             else:
                 out.write(b'{"$string": ')
@@ -450,7 +451,7 @@ class Writer:
             self._string(tape, index, buffer, head, t.STRING, number)
         elif kind == t.HEX:
             out.append(0x22)
-            out.write(_content(tape, index, buffer, number).hex().encode())
+            write_hex(out, _content(tape, index, buffer, number))
             out.append(0x22)
         elif kind == t.UNSIGNED and number >= 0:
             write_int(out, number)
@@ -551,7 +552,7 @@ class Writer:
             self._string(tape, index, buffer, head, kind, number)
         elif kind == t.BYTES:
             out.append(0x22)
-            out.write(_content(tape, index, buffer, number).hex().encode())
+            write_hex(out, _content(tape, index, buffer, number))
             out.append(0x22)
         elif kind == t.DATE:
             if FIRST_MILLISECOND <= number <= LAST_MILLISECOND:

@@ -29,7 +29,20 @@ _LEAST: Final = -1 << 63
 _EXACT: Final = 10**15  # integers below it have a double for each of their thousandths and millionths
 _PLAIN: Final[list[bytes]] = [b"%d" % number for number in range(1000)]
 _TWO: Final[list[bytes]] = [b"%02d" % number for number in range(100)]
+HEX_PORTION: Final = 1 << 16  # bytes
 _PADDED: Final[list[bytes]] = [b"%03d" % number for number in range(1000)]
+
+
+def write_hex(out: BytesWriter, data: bytes) -> None:
+    """Write bytes as hex digits; many of them in portions, as whole they would be in memory three times."""
+    size: i64 = len(data)
+    if size <= HEX_PORTION:
+        out.write(data.hex().encode())
+        return
+    at: i64 = 0
+    while at < size:
+        out.write(data[at : at + HEX_PORTION].hex().encode())
+        at += HEX_PORTION
 
 
 def write_int(out: BytesWriter, number: i64) -> None:

@@ -13,7 +13,7 @@ from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_text import loads, quoted
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.notation import Writer, end_writing, fault_json, start_writing
-from wirelens.codecs.numbers import LAST_MICROSECOND, write_int, write_seconds, write_time
+from wirelens.codecs.numbers import LAST_MICROSECOND, write_hex, write_int, write_seconds, write_time
 from wirelens.codecs.record_encoding import encode_record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape
@@ -239,7 +239,7 @@ class Record:
             out.write(b', "message": null, "error": ')
             out.write(fault_json(error.code, error.offset, error.text, writer.places))
             out.write(b', "bytes": "')
-            out.write(self.raw.hex().encode())
+            write_hex(out, self.raw)
             out.write(b'"')
             if tape is not None and tape.size():
                 out.write(b', "partial": ')

@@ -51,3 +51,20 @@ def test_without_progress_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> N
         display.step("Converting")
         display.update(RunProgress(0.5, 0.0, 0), 1, 1)
     assert out.getvalue() == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_moves_on_a_terminal_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    out = Terminal()
+    with Display(out) as display:
+        display.step("Reading a\x1b]0;title\x07\x9b31m\u202e[red]b.pcap")
+        display.show("still\x1b[31m [bold]here")
+    text = out.getvalue()
+    assert r"a\u001b]0;title\u0007\u009b31m\u202e[red]b.pcap" in text
+    assert r"still\u001b[31m [bold]here" in text
+    assert "\x07" not in text

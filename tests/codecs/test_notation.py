@@ -16,7 +16,7 @@ from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_text import JsonTextError, dumps, loads, place_of
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import tree_json
-from wirelens.codecs.numbers import date_text, eight_digits, time_text, write_int
+from wirelens.codecs.numbers import HEX_PORTION, date_text, eight_digits, time_text, write_hex, write_int
 from wirelens.codecs.record import Origin, Place
 from wirelens.codecs.tape import Buffer, Fault, Tape
 
@@ -390,3 +390,11 @@ def test_a_misspelt_protocol_or_member_of_a_record_is_answered_with_the_nearest(
     with pytest.raises(EncodeError) as misspelt:
         codecs.encode({"protocol": "esnp-line", "mesage": {"lines": []}})
     assert 'did you mean "message"?' in misspelt.value.text
+
+
+@pytest.mark.parametrize("size", [0, 1, HEX_PORTION - 1, HEX_PORTION, HEX_PORTION + 1, 3 * HEX_PORTION])
+def test_hex_in_portions(size: int) -> None:
+    data = (bytes(range(256)) * (size // 256 + 1))[:size]
+    out = BytesWriter()
+    write_hex(out, data)
+    assert out.getvalue() == data.hex().encode()
