@@ -126,6 +126,12 @@ class CallReading:
         self.selected += 1
         return True
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether neither --flow nor --where leaves out calls of those that are read."""
+        flow = self.selection.flow
+        return self.where is None and (flow is None or flow.direction is None)
+
     def report(self) -> None:
         """Report that --flow names no flow of the captures, or that nothing matches --where."""
         beyond = self.selection.beyond(self.flows)

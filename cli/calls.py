@@ -120,40 +120,59 @@ class Rows:
         self.slowest_us = -1
         self.outcomes: dict[str, int] = {}
 
-    def takes(self, call: Call) -> bool:
-        """Whether a call is shown; counts it."""
-        if not self.reading.takes(call):
-            return False
-        self.outcomes[call.outcome] = self.outcomes.get(call.outcome, 0) + 1
-        if call.latency_us is not None and call.latency_us > self.slowest_us:
-            self.slowest_us = call.latency_us
-        return True
-
-    def __iter__(self) -> Iterator[Call]:
-        for call in self._sorted() if self.sort else self._in_order():
-            if self.shown == self.limit:
+    def batches(self) -> Iterator[list[Call]]:
+        """The calls in portions."""
+        for calls in self._sorted() if self.sort else self._in_order():
+            left = None if self.limit is None else self.limit - self.shown
+            if left is not None and len(calls) >= left:
+                self.shown += left
+                yield calls[:left]
                 return
-            self.shown += 1
-            yield call
+            self.shown += len(calls)
+            yield calls
 
-    def _in_order(self) -> Iterator[Call]:
+    def count(self, calls: list[Call]) -> None:
+        """Count the outcomes of calls that are shown, or would be without --limit."""
+        outcomes = self.outcomes
+        for call in calls:
+            outcomes[call.outcome] = outcomes.get(call.outcome, 0) + 1
+            if call.latency_us is not None and call.latency_us > self.slowest_us:
+                self.slowest_us = call.latency_us
+
+    def _in_order(self) -> Iterator[list[Call]]:
         from wirelens.cli.sorting import InOrder
 
         order = InOrder(1)
-        for calls in self.reading.batches():
-            for call in calls:
-                yield from order.add(call.call, call if self.takes(call) else None)
+        reading = self.reading
+        every = reading.takes_all
+        takes = reading.takes
+        for calls in reading.batches():
+            if every:
+                reading.read += len(calls)
+                reading.selected += len(calls)
+                ready = order.add([(call.call, call) for call in calls])
+            else:
+                ready = order.add([(call.call, call if takes(call) else None) for call in calls])
+            if ready:
+                yield ready
 
-    def _sorted(self) -> Iterator[Call]:
+    def _sorted(self) -> Iterator[list[Call]]:
         from wirelens.cli.sorting import Sorted
 
-        calls = Sorted(self.limit)
+        sorted_calls = Sorted(self.limit)
         key = {"latency": _slowest, "time": _oldest, "bytes": _largest}[self.sort or ""]
         for batch in self.reading.batches():
-            for call in batch:
-                if self.takes(call):
-                    calls.add(key(call), call)
-        yield from calls
+            calls = [call for call in batch if self.reading.takes(call)]
+            for call in calls:
+                sorted_calls.add(key(call), call)
+            self.count(calls)
+        portion: list[Call] = []
+        for call in sorted_calls:
+            portion.append(call)
+            if len(portion) >= ROWS:
+                yield portion
+                portion = []
+        yield portion
 
 
 def _slowest(call: Call) -> int:
@@ -188,11 +207,13 @@ def write_text(rows: Rows, output: Output) -> None:
     rows.reading.before_read = write_and_flush
     rows.reading.inputs.before_report = write_and_flush
     live = False
-    for call in rows:
+    for calls in rows.batches():
         if rows.reading.live and not live:
             live = True
             output.live()
-        waiting.append(call)
+        if not rows.sort:
+            rows.count(calls)
+        waiting += calls
         if len(waiting) >= ROWS:
             write()
     write()
@@ -204,9 +225,11 @@ def write_text(rows: Rows, output: Output) -> None:
 
 def write_jsonl(rows: Rows, output: Output) -> None:
     """A JSON object for each call, on a line of its own."""
+    from wirelens.codecs.call import json_lines
+
     rows.reading.before_read = output.flush
-    for call in rows:
-        output.json(call.json_bytes() + b"\n")
+    for calls in rows.batches():
+        output.json(json_lines(calls))
 
 
 def write_csv(rows: Rows, output: Output) -> None:
@@ -220,12 +243,11 @@ def write_csv(rows: Rows, output: Output) -> None:
     buffer = StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([name for name, _ in MEMBERS])
-    for call in rows:
-        writer.writerow(call.texts())
-        if buffer.tell() > 1 << 14 or rows.reading.live:
-            output.text(buffer.getvalue())
-            buffer.seek(0)
-            buffer.truncate()
+    for calls in rows.batches():
+        writer.writerows([call.texts() for call in calls])
+        output.text(buffer.getvalue())
+        buffer.seek(0)
+        buffer.truncate()
     output.text(buffer.getvalue())
 
 

@@ -149,7 +149,7 @@ class EndsReading(CallReading):
             rows: list[Call] = []
             for call in calls:
                 only = not splits.is_joined(call.pair, call.flow, _number(call, ones))
-                for row in order.add(call.call, call if only else None):
+                for row in order.add([(call.call, call if only else None)]):
                     self.number += 1
                     row.call = self.number
                     row.seen = SERVER

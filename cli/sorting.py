@@ -40,28 +40,28 @@ class InOrder:
         self._runs: list[Iterator[Entry]] = []
         self._heads: list[tuple[int, int, tuple[Value, ...] | None]] = []  # a heap: number, run, values
 
-    def add(self, number: int, call: Call | None) -> Iterator[Call]:
-        """Add a call; those that can be given out now."""
-        if number != self.next:
-            self._waiting[number] = call
-            if len(self._waiting) > self.in_memory:
-                self._store()
-            return
-        self.next += 1
-        if call is not None:
-            yield call
+    def add(self, entries: Iterable[tuple[int, Call | None]]) -> list[Call]:
+        """Add calls by their numbers; those that can be given out now."""
+        waiting = self._waiting
+        waiting.update(entries)
+        ready: list[Call] = []
+        number = self.next
         while True:
-            if self.next in self._waiting:
-                call = self._waiting.pop(self.next)
-            elif self._heads and self._heads[0][0] == self.next:
+            if number in waiting:
+                call = waiting.pop(number)
+            elif self._heads and self._heads[0][0] == number:
                 _, run, values = heappop(self._heads)
                 self._advance(run)
                 call = None if values is None else call_of(values)
             else:
-                return
-            self.next += 1
+                break
+            number += 1
             if call is not None:
-                yield call
+                ready.append(call)
+        self.next = number
+        if len(waiting) > self.in_memory:
+            self._store()
+        return ready
 
     def _store(self) -> None:
         """Write those that wait to disk."""

@@ -28,6 +28,12 @@ def collect(reading: CallReading, by: tuple[str, ...]) -> Statistics:
     statistics = Statistics(by)
     add = statistics.add
     takes = reading.takes
+    if reading.takes_all:
+        for calls in reading.batches():
+            reading.read += len(calls)
+            reading.selected += len(calls)
+            statistics.add_all(calls)
+        return statistics
     for calls in reading.batches():
         for call in calls:
             if takes(call):

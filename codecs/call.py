@@ -3,7 +3,7 @@
 from typing import Final
 
 from librt.strings import BytesWriter
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.conversations import Message
 from wirelens.codecs.json_text import loads, quoted
@@ -68,6 +68,16 @@ _KEYS: Final = [b'"' + name.encode() + b'": ' for name, _ in MEMBERS]
 NO_MESSAGES: Final[list[Message]] = []  # never changed
 
 Value = None | bool | int | str
+
+
+_KINDS: Final = [kind for _, kind in MEMBERS]
+# Texts that many calls have; in JSON they are quoted once.
+_REPEATS: Final = [
+    name in ("protocol", "service", "method", "outcome", "status", "client", "server", "file", "point")
+    for name, _ in MEMBERS
+]
+QUOTED: Final = 1 << 12  # texts of which the JSON is kept
+_known: Final[dict[str, bytes]] = {}
 
 
 @mypyc_attr(acyclic=True)
@@ -183,27 +193,24 @@ class Call:
     def write(self, out: BytesWriter) -> None:
         """Write the call as a JSON object on one line, without what is unknown."""
         mark = b"{"
-        for place, value in enumerate(self.values()[: len(MEMBERS)]):
+        values = self.values()
+        count: i64 = len(_KEYS)
+        place: i64 = 0
+        while place < count:
+            value = values[place]
             if value is None or value == "":
+                place += 1
                 continue
-            kind = MEMBERS[place][1]
             out.write(mark)
             mark = b", "
             out.write(_KEYS[place])
             if isinstance(value, str):
-                out.write(quoted(value))
+                out.write(_quoted(value) if _REPEATS[place] else quoted(value))
             elif isinstance(value, bool):
                 out.write(b"true" if value else b"false")
-            elif kind == DURATION:
-                if value < 0:
-                    out.append(0x2D)
-                write_seconds(out, abs(value))
-            elif kind == TIME and 0 <= value <= LAST_MICROSECOND:
-                out.append(0x22)
-                write_time(out, value)
-                out.append(0x22)
             else:
-                write_int(out, value)
+                _write_number(out, _KINDS[place], value)
+            place += 1
         out.append(0x7D)
 
     def json_bytes(self) -> bytes:
@@ -235,6 +242,38 @@ class Call:
     def to_json(self) -> Json:
         """The call as Python objects, as in JSON: times as text, durations in seconds."""
         return loads(self.json_bytes().decode())
+
+
+def json_lines(calls: list[Call]) -> bytes:
+    """Calls as JSON objects, each on a line of its own, in UTF-8."""
+    out = BytesWriter()
+    for call in calls:
+        call.write(out)
+        out.append(0x0A)
+    return out.getvalue()
+
+
+def _quoted(text: str) -> bytes:
+    """A text in JSON, from those that were quoted before."""
+    found = _known.get(text)
+    if found is None:
+        if len(_known) >= QUOTED:
+            _known.clear()
+        found = _known[text] = quoted(text)
+    return found
+
+
+def _write_number(out: BytesWriter, kind: str, number: int) -> None:
+    if kind == DURATION:
+        if number < 0:
+            out.append(0x2D)
+        write_seconds(out, abs(number))
+    elif kind == TIME and 0 <= number <= LAST_MICROSECOND:
+        out.append(0x22)
+        write_time(out, number)
+        out.append(0x22)
+    else:
+        write_int(out, number)
 
 
 def seconds_text(microseconds: int) -> str:

@@ -13,7 +13,6 @@ from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Buffer, Tape
 
 ERROR_SHOWN: Final = 500  # characters of an error's text
-LONGEST_NAME: Final = 64  # bytes of a name that is looked at
 MAX_TIMEOUT: Final = 1 << 40  # milliseconds; a larger number is no timeout
 TIMEOUT: Final = b"timeout"
 # Names of trace ids in lower case, the one that counts first where there are several.
@@ -25,6 +24,8 @@ TRACES: Final[dict[bytes, int]] = {
     b"rpc_trace_context.sofatraceid": 5,
     b"sofatraceid": 6,
 }
+# The lengths of these names, each a bit: others are not looked at.
+_LENGTHS: Final[i64] = 1 << 7 | 1 << 11 | 1 << 3 | 1 << 2 | 1 << 12 | 1 << 29
 _TEXTS: Final = (t.STRING, t.STRING16, t.TEXT)
 _WHOLE: Final = (t.INT, t.LONG)
 
@@ -94,11 +95,12 @@ class RequestContext:
 
     def _add_at(self, tape: Tape, key: i64, value: i64, buffer: Buffer) -> None:
         start = tape.number(key)
-        end = tape.end(key)
-        if tape.kind(key) in _TEXTS and start >= 0 and end - start <= LONGEST_NAME:
-            name = buffer.data[start:end]
-            if name.lower() in TRACES or name == TIMEOUT:
-                self.add(name, Node(tape, value, buffer))
+        length = tape.end(key) - start
+        if start < 0 or length > 32 or _LENGTHS >> length & 1 == 0 or tape.kind(key) not in _TEXTS:
+            return
+        name = buffer.data[start : start + length]
+        if name == TIMEOUT or name.lower() in TRACES:
+            self.add(name, Node(tape, value, buffer))
 
     def _add_timeout(self, text: str | None) -> None:
         if text and text.isascii() and text.isdecimal() and len(text) <= 13:

@@ -5,7 +5,6 @@ belongs to which request is decided there (`pairing`); what a message states of 
 (`Codec.call`). Memory is bounded by the constants below; what is given up is counted.
 """
 
-from collections import deque
 from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
@@ -112,8 +111,10 @@ class Calls:
         self._abandoned: dict[int, None] = {}  # pairs of calls given up, oldest first
         self._names: dict[str, str] = {}
         self._now_us: i64 = 0
-        self._settling: deque[OpenCall] = deque()  # in the order in which they were finished
-        self._settling_pairs: dict[int, OpenCall] = {}
+        self._settling: list[OpenCall] = []  # in the order in which they were finished
+        self._settled_to: i64 = 0  # index of the first of them that was not given out
+        self._settling_pairs: dict[int, OpenCall] = {}  # those of datagrams
+        self._last: Connection | None = None  # the one that was looked up last
 
     @property
     def open_calls(self) -> int:
@@ -153,9 +154,9 @@ class Calls:
 
     def _add(self, message: Message) -> None:
         exchange = message.exchange
+        if message.record.error is not None and message.record.codec is not None:
+            self.undecoded += 1
         if exchange is None:
-            if message.record.codec is not None:
-                self.undecoded += 1
             return
         if message.time_us > self._now_us:
             self._now_us = message.time_us
@@ -201,6 +202,9 @@ class Calls:
         connection.open[pair] = one
         self._order.append(one)
         self._open += 1
+        answered = one.call.answered_us
+        if message.record.error is not None and answered is not None and answered > message.time_us:
+            one.call.latency_us = answered - message.time_us  # its end was found missing after the reply came
         if one.whole:
             self._finish(connection, one)
         elif one.replies == 0:
@@ -339,24 +343,32 @@ class Calls:
         """Keep a finished call for as long as more of it may be sent again; what is live does not wait."""
         one.end_us = self._now_us
         self._settling.append(one)
-        if one.call.pair:
-            self._settling_pairs[one.call.pair] = one
+        call = one.call
+        if call.transport == "udp" and call.pair:
+            self._settling_pairs[call.pair] = one
 
     def _settled(self, every: bool) -> list[Call]:
         """The finished calls that are given out now."""
         settling = self._settling
         calls: list[Call] = []
         until: i64 = self._now_us - KEPT_US
-        while settling:
-            one = settling[0]
-            if not every and not self.live and one.end_us > until and len(settling) <= SETTLING:
+        count: i64 = len(settling)
+        at = self._settled_to
+        while at < count:
+            one = settling[at]
+            if not every and not self.live and one.end_us > until and count - at <= SETTLING:
                 break
-            settling.popleft()
+            at += 1
             call = one.call
-            if call.pair:
+            if call.transport == "udp" and call.pair:
                 del self._settling_pairs[call.pair]
-            _add_transmissions(one)
+            if one.asked is not None:
+                _add_transmissions(one)
             calls.append(call)
+        if at > DONE_KEPT or at == count:
+            del settling[:at]
+            at = 0
+        self._settled_to = at
         return calls
 
     def _resent(self, message: Message) -> None:
@@ -382,6 +394,7 @@ class Calls:
         for side in connection.flow.directions:
             self.orphans += side.orphaned
         del self._connections[connection.flow.number]
+        self._last = None
 
     def _give_up(self) -> None:
         """Give up the oldest calls while too many are open, or too many of a live capture wait for them."""
@@ -401,9 +414,13 @@ class Calls:
             self._finish(self._connections[one.call.flow], one)
 
     def _connection(self, flow: Flow) -> Connection:
+        last = self._last
+        if last is not None and last.flow is flow:
+            return last
         connection = self._connections.get(flow.number)
         if connection is None:
             connection = self._connections[flow.number] = Connection(flow)
+        self._last = connection
         return connection
 
     def _name(self, text: str) -> str:

@@ -104,6 +104,11 @@ class Statistics:
             self._unchecked = 0
             self._check()
 
+    def add_all(self, calls: list[Call]) -> None:
+        """Count calls, each in its group."""
+        for call in calls:
+            self.add(call)
+
     def all_groups(self) -> list[Group]:
         """All groups: most calls first, then by name; `rest` last."""
         groups = sorted(self.groups.values(), key=_order)

@@ -19,6 +19,7 @@ STRETCHES_KEPT: Final = 64  # stretches kept after their message, to recognise a
 ALWAYS_KEPT: Final = 8  # those of them that are kept however old they are
 KEPT_US: Final = 1_000_000  # how long a message counts what is sent of it again
 KEPT: Final = 1 << 12  # messages of a direction that do
+PRUNED: Final = 32  # messages of a direction between looks at what can be dropped
 LOGGED: Final = 1 << 10  # segments of a direction that are kept for `History.log`
 
 NO_ACKNOWLEDGEMENT: Final = -(1 << 40)  # before every position
@@ -225,6 +226,7 @@ class History:
         self._latest_us: i64 = -1
         self._hole_end: i64 = NO_ACKNOWLEDGEMENT  # of the last hole that was neither filled nor acknowledged
         self._repeats: list[Stretch] = []  # what was sent again, since the last message
+        self._unpruned: i64 = 0
         self._recent: list[Transmission] = []  # messages of which more may be sent again
 
     def acknowledge(self, number: i64) -> None:
@@ -341,7 +343,10 @@ class History:
             message.repeat(repeat.start, repeat.end, repeat.time_us)
         self._head = index
         self._recent.append(message)
-        self._prune(end)
+        self._unpruned += 1
+        if self._unpruned >= PRUNED:
+            self._unpruned = 0
+            self._prune(end)
         return message
 
     def _hole(self, until: i64, message: Transmission) -> None:

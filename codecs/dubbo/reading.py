@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.call_words import RequestContext, error_line
 from wirelens.codecs.codec import CallFacts, Exchange
@@ -29,6 +31,7 @@ from wirelens.codecs.hessian.descriptors import descriptor_types, java_type, par
 from wirelens.codecs.hessian.reading import cut, type_word, value_words
 from wirelens.codecs.node import Node
 from wirelens.codecs.payload import PARTIAL, annotate_argument, exception_class, json_lines, result_words
+from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import count
 
 ANNOTATED: Final = 64  # at most this many arguments are shown with their declared types
@@ -156,9 +159,9 @@ def call(root: Node) -> CallFacts:
     while at < end:
         member = tape.head(at) >> t.FIELD_SHIFT
         if member == PATH:
-            service = Node(tape, at, root.buffer).text or ""
+            service = _text(tape, at, root.buffer)
         elif member == METHOD:
-            method = Node(tape, at, root.buffer).text or ""
+            method = _text(tape, at, root.buffer)
         elif member == ATTACHMENTS:
             context.add_map(tape, at, root.buffer)
         at = tape.next(at)
@@ -178,6 +181,13 @@ def call(root: Node) -> CallFacts:
         id=number,
         oneway=tape.number_of(root.index, TWO_WAY) == 0,
     )
+
+
+def _text(tape: Tape, index: i64, buffer: Buffer) -> str:
+    """The text of a node; empty if it is not one."""
+    if tape.head(index) & t.SIMPLE and tape.number(index) >= 0:  # plain ASCII takes no view
+        return buffer.data[tape.number(index) : tape.end(index)].decode()
+    return Node(tape, index, buffer).text or ""
 
 
 def _failure(body: Node, status: int) -> str:

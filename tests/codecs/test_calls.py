@@ -1,6 +1,7 @@
 """Calls: what came of each request, in all protocols, whatever networks and captures do to them."""
 
 import random
+import struct
 import sys
 from collections import Counter
 from pathlib import Path
@@ -329,3 +330,32 @@ def test_the_oldest_requests_are_dropped_beyond_all_bounds() -> None:
     assert requests.latest("0") is None
     requests.leave()
     assert waiting.number == ALL_REQUESTS - 1500
+
+
+def cut_packets(data: bytes, most: int) -> bytes:
+    """The capture as if it had been made with a snapshot length."""
+    out = bytearray(data[:24])
+    at = 24
+    while at < len(data):
+        seconds, fraction, size, original = struct.unpack_from("<IIII", data, at)
+        kept = data[at + 16 : at + 16 + min(size, most)]
+        out += struct.pack("<IIII", seconds, fraction, len(kept), original) + kept
+        at += 16 + size
+    return bytes(out)
+
+
+@pytest.mark.parametrize("most", [54 + 16, 54 + 40])
+def test_heads_of_messages_are_half_of_a_call(most: int) -> None:
+    data, calls = planted.planted(300, 9, each=10, connections=4)
+    found = {call.id: call for call in planted.calls_of(cut_packets(data, most))}
+    assert set(found) == {str(call.number) for call in calls}
+    for full in planted.calls_of(data):
+        half = found[full.id]
+        assert (half.sent_us, half.answered_us, half.latency_us) == (
+            full.sent_us,
+            full.answered_us,
+            full.latency_us,
+        )
+        assert (half.outcome, half.status) == (full.outcome, full.status)
+        assert (half.request_bytes, half.response_bytes) == (full.request_bytes, full.response_bytes)
+        assert half.method in ("", full.method)
