@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from wirelens.codecs.clocks import STEP, Bounds, Clocks
@@ -230,12 +231,44 @@ class Match:
             if side not in sides or sides[side] < (weight, -difference):
                 sides[side] = (weight, -difference)
         found: list[Candidate] = []
-        for (client, server), sides in best.items():
-            differences = {side: -difference for side, (_, difference) in sides.items()}
+        differences = {
+            pair: {side: -difference for side, (_, difference) in sides.items()}
+            for pair, sides in best.items()
+        }
+        numbered = [pair for pair in differences if self._has_same_numbers(pair, differences[pair])]
+        clients = Counter([client for client, _ in numbered])
+        servers = Counter([server for _, server in numbered])
+        for pair, by_side in differences.items():
+            client, server = pair
             one = Candidate(self.client.connections[client], self.server.connections[server])
-            self._compare(one, differences)
+            one.same_numbers = self._has_same_numbers(pair, by_side)
+            if not one.same_numbers and (client in clients or server in servers):
+                continue  # a better one has one of these connections
+            if one.same_numbers:
+                by_side = {**self._distances(pair), **by_side}
+            self._compare(one, by_side)
             if one.pairs:
+                self._weigh(one, one.same_numbers and clients[client] == servers[server] == 1)
                 found.append(one)
+        return found
+
+    def _has_same_numbers(self, pair: Pair, differences: dict[int, int]) -> bool:
+        """Whether the sequence numbers of both ends are the same, at these differences of positions."""
+        distances = self._distances(pair)
+        both = [
+            (difference, distances[side]) for side, difference in differences.items() if side in distances
+        ]
+        return both != [] and all((difference - distance) % MODULUS == 0 for difference, distance in both)
+
+    def _distances(self, pair: Pair) -> dict[int, int]:
+        """By side the difference of positions where both ends have the same sequence numbers."""
+        client, server = self.client.connections[pair[0]], self.server.connections[pair[1]]
+        found: dict[int, int] = {}
+        for side in (0, 1):
+            mine, other = client.sequences[side], server.sequences[side]
+            if mine >= 0 and other >= 0:
+                distance = (mine - other) % MODULUS
+                found[side] = distance - MODULUS if distance >= MODULUS // 2 else distance
         return found
 
     def _votes(self) -> dict[tuple[int, int, int, int], int]:
@@ -262,26 +295,7 @@ class Match:
         return votes
 
     def _compare(self, one: Candidate, differences: dict[int, int]) -> None:
-        """Find the common messages of two connections, and what speaks for these being the same."""
-        same = True
-        for side in (0, 1):
-            client_first = one.client.sequences[side]
-            server_first = one.server.sequences[side]
-            if client_first < 0 or server_first < 0:
-                continue
-            distance = (client_first - server_first) % MODULUS
-            if distance >= MODULUS // 2:
-                distance -= MODULUS
-            if side not in differences:
-                continue
-            same = same and (differences[side] - distance) % MODULUS == 0
-        if same and len(differences) == 1:
-            side = 1 - next(iter(differences))
-            client_first, server_first = one.client.sequences[side], one.server.sequences[side]
-            if client_first >= 0 and server_first >= 0:
-                distance = (client_first - server_first) % MODULUS
-                differences[side] = distance - MODULUS if distance >= MODULUS // 2 else distance
-        one.same_numbers = same
+        """Find the common messages of two connections."""
         covered = 1.0
         for side, difference in sorted(differences.items()):
             mine, others = one.client.streams[side], one.server.streams[side]
@@ -295,7 +309,6 @@ class Match:
                 )
             one.pairs += pairs
         one.covered = covered if len(differences) == 2 else 0.0
-        self._weigh(one)
 
     def _common(self, mine: array[int], others: array[int], difference: int) -> tuple[list[Pair], int]:
         """The common messages of two streams, and how many there are from the first to the last of them.
@@ -327,8 +340,8 @@ class Match:
             return client.heads[mine] == server.heads[other] != 0
         return client.keys[mine] == server.keys[other] and client.lengths[mine] == server.lengths[other]
 
-    def _weigh(self, one: Candidate) -> None:
-        """Count calls, those that are nested, and bounds on the clocks."""
+    def _weigh(self, one: Candidate, certain: bool) -> None:
+        """Count calls, those that are nested, and bounds on the clocks, not compared if `certain`."""
         client, server = self.client, self.server
         partners = dict(one.pairs)
         side_of = set(one.client.streams[0])
@@ -359,8 +372,10 @@ class Match:
         one.nested = one.calls - len(longer)
         one.fits = True
         for source, bounds in one.bounds.items():
-            clocks = Clocks(bounds, 0)
             one.number_of_bounds += len(bounds)
+            if certain:
+                continue
+            clocks = Clocks(bounds, 0)
             one.outside += clocks.outside
             if len(clocks.spans) > 1 and not _are_long(clocks):
                 one.fits = False
