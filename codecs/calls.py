@@ -319,10 +319,6 @@ class Calls:
         if one.replies:
             call.outcome = ERROR if one.failed else OK
             latency = call.latency_us
-            if latency is None and call.sent_us is not None and call.answered_us is not None:
-                # the request came out late, as its last bytes were not captured
-                if call.answered_us >= call.sent_us:
-                    latency = call.latency_us = call.answered_us - call.sent_us
             if timeout is not None and latency is not None:
                 call.late = latency > timeout
             self._settle(one)

@@ -255,10 +255,9 @@ class Match:
     def _has_same_numbers(self, pair: Pair, differences: dict[int, int]) -> bool:
         """Whether the sequence numbers of both ends are the same, at these differences of positions."""
         distances = self._distances(pair)
-        both = [
-            (difference, distances[side]) for side, difference in differences.items() if side in distances
-        ]
-        return both != [] and all((difference - distance) % MODULUS == 0 for difference, distance in both)
+        sides = [side for side in differences if side in distances]
+        apart = [(differences[side] - distances[side]) % MODULUS for side in sides]
+        return bool(apart) and not any(apart)
 
     def _distances(self, pair: Pair) -> dict[int, int]:
         """By side the difference of positions where both ends have the same sequence numbers."""
