@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 SHOWN: Final = 40  # characters of a value in errors
+ARROW: Final = " > "  # in the text of each flow
+A_FLOW: Final = "tcp 10.0.0.1:40000 > 10.0.0.2:20880"
 ADDRESSES_KEPT: Final = 1 << 12  # addresses whose network is known
 WORDS_SHOWN: Final = 40  # known values in errors
 
@@ -160,7 +162,7 @@ class FlowType(Type):
     """A flow: its number, or its text. Values are (number, text)."""
 
     def __init__(self) -> None:
-        super().__init__("the number of a flow", ("=", "!=", "~", "!~", "<", "<=", ">", ">="), "3")
+        super().__init__("a flow", ("=", "!=", "~", "!~", "<", "<=", ">", ">="), f"3, {A_FLOW}")
 
     def test(self, comparison: Comparison, operator: str) -> Test:
         """The test for an operator."""
@@ -170,7 +172,7 @@ class FlowType(Type):
             return lambda value: part in value[1].lower()
         found = values.whole(text)
         if found is None:
-            if operator == "=":
+            if operator == "=" and ARROW in text:
                 return lambda value: value[1] == text
             raise self.refused(comparison)
         test = RangeType(self.name, self.example, values.whole).test(comparison, operator)
@@ -184,10 +186,9 @@ class FlowTextType(TextType):
         """The test for `=` or `~`."""
         value = comparison.value
         if operator == "=" and value.text.isdecimal():
-            raise WhereError(
-                value.column,
-                "flows are not numbered yet; as tcp 10.0.0.1:40000 > 10.0.0.2:20880, or flow~10.0.0.1",
-            )
+            raise WhereError(value.column, f"flows are not numbered yet; as {A_FLOW}")
+        if operator == "=" and ARROW not in value.text:
+            raise WhereError(value.column, f"{shown(value.text)} is not a flow; as {A_FLOW}")
         return super().test(comparison, operator)
 
 

@@ -115,7 +115,8 @@ WRONG = [
     ("port=http", 6, "is not a number"),
     ("length>5ms", 8, "is not a size"),
     ("id<o5", 4, "is not a number"),
-    ("flow<x", 6, "is not the number of a flow"),
+    ("flow<x", 6, "is not a flow"),
+    ("flow=1c", 6, "is not a flow; as 3, tcp 10.0.0.1"),
     ("method=find&&kind=request", 12, "blanks are missing around &&"),
     ("(" * 101 + "x", 101, "more than 100"),
 ]
