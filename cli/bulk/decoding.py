@@ -115,7 +115,7 @@ class Tables:
             parts = [self._stage, table]
             if protocol:
                 parts.append(f"protocol={protocol}")
-            writer = RecordWriter(self._folder, table, tuple(parts), self._stem, "arrow", self._names)
+            writer = RecordWriter(self._folder, table, tuple(parts), self._stem, "staged", self._names)
             self._records[table, protocol] = writer
         return writer.columns
 

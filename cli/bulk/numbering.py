@@ -7,13 +7,14 @@ number for a flow that has one. `assign` numbers the new flows of all buckets, a
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from wirelens.cli.bulk import plain_json
 from wirelens.cli.bulk.accounts import BucketAccount, Part
 from wirelens.cli.bulk.files import Folder
-from wirelens.cli.bulk.table import NEW_FLOWS, PartWriter
+from wirelens.cli.bulk.table import FLOW_NUMBER, NEW_FLOWS, PartWriter
 from wirelens.codecs.captures.pcap import FILE_SHIFT
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 UNNUMBERED = "rows"  # in the run's folder: part files of decoding tasks
 NUMBERS = "numbers"  # in the run's folder: of the new flows of each bucket
-COLUMN = "flow_number"
 ALL_CAPTURES = -1  # the scope of flows of captures that are read as one
 
 
@@ -63,7 +63,7 @@ def assign(
     folder.make(run, NUMBERS)
     begin = 0
     for bucket, size in sizes:
-        batch = pa.record_batch([numbers.slice(begin, size)], names=[COLUMN])
+        batch = pa.record_batch([numbers.slice(begin, size)], names=[FLOW_NUMBER])
         with pa.BufferOutputStream() as out:
             with pa.ipc.new_stream(out, batch.schema) as writer:
                 writer.write_batch(batch)
@@ -87,7 +87,6 @@ def write_numbered(numbering: Numbering, batches: Iterable[pa.RecordBatch]) -> I
 def numbered_parts(numbering: Numbering, place: int) -> list[Part]:
     """Write the part files of a bucket with the numbers of flows."""
     import pyarrow as pa
-    from pyarrow import compute
 
     folder = Folder(numbering.place)
     bucket, parts = numbering.buckets[place]
@@ -99,21 +98,67 @@ def numbered_parts(numbering: Numbering, place: int) -> list[Part]:
     for part in parts:
         if part.table == "new_flows":
             continue
-        inner = part.path.split(f"/{UNNUMBERED}/", 1)[1].split("/")
+        folders = part.path.split(f"/{UNNUMBERED}/", 1)[1].split("/")
+        name = folders.pop()
+        stage = f"{numbering.run}/stage"
+        if part.table != "pending" and numbering.form == "parquet":
+            folder.make(stage, *folders)
+            folder.write(_written_over(folder.read(part.path), numbers), stage, *folders, name)
+            written.append(Part(part.table, "/".join([stage, *folders, name]), part.rows))
+            continue
         form = numbering.form if part.table != "pending" else "parquet"
-        stem = inner[-1].rsplit("-", 1)[0]
-        writer = PartWriter(folder, part.table, (f"{numbering.run}/stage", *inner[:-1]), stem, form)
-        column = writer.schema.get_field_index(COLUMN)
-        for batch in _batches(folder, part.path):
-            given = batch.column(column)
-            is_new = compute.less(given, 0)
-            place = compute.if_else(is_new, compute.bit_wise_not(given), pa.scalar(None, pa.int64()))
-            final = compute.coalesce(numbers.take(place), given)
+        writer = PartWriter(folder, part.table, (stage, *folders), name.rsplit("-", 1)[0], form)
+        column = writer.schema.get_field_index(FLOW_NUMBER)
+        read = _batches if part.table == "pending" else _row_groups
+        for batch in read(folder, part.path):
+            final = _final(batch.column(column), numbers)
             rows = batch.set_column(column, writer.schema.field(column), final)
             writer.write(rows, rows.nbytes)
         writer.close()
         written += [Part(part.table, path, rows) for path, rows in writer.files]
     return written
+
+
+def _final(given: pa.Array, numbers: pa.Array) -> pa.Array:
+    """The numbers of flows, where some are places among the new flows of a bucket, which have `numbers`."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    place = compute.if_else(compute.less(given, 0), compute.bit_wise_not(given), pa.scalar(None, pa.int64()))
+    return compute.coalesce(numbers.take(place), given)
+
+
+def _written_over(data: bytes, numbers: pa.Array) -> bytes:
+    """A staged Parquet file with the final numbers of flows: the values in the dictionary of each row group.
+
+    These are the last bytes before the first data page of the column.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    file = ParquetFile(pa.BufferReader(data))
+    column = file.schema.names.index(FLOW_NUMBER)
+    out = bytearray(data)
+    for group in range(file.num_row_groups):
+        given = file.read_row_group(group, columns=[FLOW_NUMBER])[FLOW_NUMBER].combine_chunks()
+        distinct = given.dictionary_encode().dictionary
+        form = f"<{len(distinct)}q"
+        end = file.metadata.row_group(group).column(column).data_page_offset
+        begin = end - struct.calcsize(form)
+        if out[begin:end] != struct.pack(form, *distinct.to_pylist()):
+            raise AssertionError("the numbers of flows are not where they belong")
+        out[begin:end] = struct.pack(form, *_final(distinct, numbers).to_pylist())
+    return bytes(out)
+
+
+def _row_groups(folder: Folder, path: str) -> Iterator[pa.RecordBatch]:
+    """The row groups of a Parquet file."""
+    from pyarrow.parquet import ParquetFile
+
+    with folder.system.open_input_file(folder.at(path)) as file:
+        parquet = ParquetFile(file)
+        for group in range(parquet.num_row_groups):
+            yield from parquet.read_row_group(group).combine_chunks().to_batches()
 
 
 def _batches(folder: Folder, path: str) -> Iterator[pa.RecordBatch]:

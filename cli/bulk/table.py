@@ -139,6 +139,7 @@ STREAM_COLUMNS = (
     "flow_number",
     "direction",
 )  # the columns that `Stream.source` gives
+FLOW_NUMBER = "flow_number"
 GROWING = ("time", "packet")  # numbers close to those of the row before
 DISTINCT = ("pair_id", "key", "state")  # different in each row
 FAILURE_COLUMNS = ("error_code", "error_offset", "error_text", "partial", "raw")
@@ -218,10 +219,24 @@ def spark_schema(columns: ColumnList) -> dict[str, Any]:
     return {"type": "struct", "fields": fields}
 
 
+def _leaves(schema: pa.Schema) -> list[str]:
+    """The names of Parquet's columns: those of a list of structures have one each."""
+    import pyarrow as pa
+
+    names: list[str] = []
+    for field in schema:
+        if pa.types.is_list(field.type):
+            names += [f"{field.name}.list.element.{inner.name}" for inner in field.type.value_type]
+        else:
+            names.append(field.name)
+    return names
+
+
 class PartWriter:
     """Row groups of one table, and one protocol, to part files below `folder`.
 
-    `form`: "parquet", "jsonl", or "arrow" for what another step of the run reads.
+    `form`: "parquet", "jsonl"; or, for another step of the run, "arrow", or "staged": Parquet in which the
+    dictionary of FLOW_NUMBER can be written over, as it is not compressed and no statistics depend on it.
     """
 
     def __init__(
@@ -262,7 +277,8 @@ class PartWriter:
         if self._stream is not None:
             return
         # Each try of a task has names of its own: only files that the successful one reported are moved.
-        name = f"{self._stem}-{len(self.files):03d}-{uuid.uuid4().hex[:8]}.{self._form}"
+        suffix = "parquet" if self._form == "staged" else self._form
+        name = f"{self._stem}-{len(self.files):03d}-{uuid.uuid4().hex[:8]}.{suffix}"
         parts = (*self._parts, name)
         if not self._folder.exists(posixpath.dirname(self._parts[0]), "run.json"):
             raise OSError("the run of this task has ended")  # and its folder must not be made again
@@ -274,15 +290,22 @@ class PartWriter:
 
             options = ipc.IpcWriteOptions(compression="lz4")
             self._writer = ipc.new_stream(self._stream, self.schema, options=options)
-        elif self._form == "parquet":
+        elif self._form != "jsonl":
             from pyarrow.parquet import ParquetWriter
 
             # A dictionary does not help where each row differs; deltas suit growing numbers.
             columns = set(self.schema.names)
+            compression: Any = "zstd"
+            statistics: Any = True
+            if self._form == "staged":
+                leaves = _leaves(self.schema)
+                compression = {name: "none" if name == FLOW_NUMBER else "zstd" for name in leaves}
+                statistics = [name for name in leaves if name != FLOW_NUMBER]
             self._writer = ParquetWriter(
                 self._stream,
                 self.schema,
-                compression="zstd",
+                compression=compression,
+                write_statistics=statistics,
                 use_dictionary=sorted(columns - {*GROWING, *DISTINCT}),
                 column_encoding={name: "DELTA_BINARY_PACKED" for name in GROWING if name in columns},
             )
