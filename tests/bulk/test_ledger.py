@@ -140,7 +140,16 @@ def test_tables_keep_their_form(sources: list[Path], tmp_path: Path, how: dict[s
     with pytest.raises(NotAllowedError, match="--document json"):
         run(sources, plain, document="variant", **how)
     run(sources, lines, jsonl=True, **how)
+    run(sources, plain, **how)
     assert not (plain / "_runs").exists()
+    written = [json.loads(line) for path in lines.rglob("*.jsonl") for line in path.read_text().splitlines()]
+    places = [(row["file"], row["packet"], row["flow_number"]) for row in written if "flow_number" in row]
+    assert sorted(places) == sorted(
+        (row["file"], row["packet"], row["flow_number"])
+        for name in ("messages", "quarantine")
+        for row in table(plain, name)
+        if row["flow_number"] is not None
+    )
 
 
 def test_a_finished_folder_is_refused_unless_the_mode_allows_it(sources: list[Path], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import dumps
 import inprocess
 import pytest
 from comparing import converted, decoded
@@ -74,6 +75,22 @@ def test_captures_of_the_same_time(tmp_path: Path, seed: int) -> None:
     (tmp_path / "in" / "text.txt").write_text("da bb e2 00 00 00 00 00 00 00 00 07 00 00 00 01 4e")
     (tmp_path / "in" / "other.pcap").write_bytes(capture(frames(300 + seed, 6), 7)[:-5])
     assert differences([tmp_path / "in"], tmp_path / "out") == []
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("separate", [False, True])
+def test_flows_of_packets_printed_as_text_are_numbered_in_their_turn(tmp_path: Path, separate: bool) -> None:
+    rotated(frames(500, 6), 2, tmp_path / "in")
+    for seed, name in ((501, "000.txt"), (502, "zzz.txt")):
+        text = "".join(
+            f"2023-11-14 22:13:20.{number:06} IP 10.0.0.1 > 10.0.0.2: tcp 1\n{dumps.tcpdump_x(frame)}"
+            for number, frame in enumerate(frames(seed, 4))
+        )
+        (tmp_path / "in" / name).write_text(text)
+    options = ["--separate"] if separate else []
+    assert differences([tmp_path / "in"], tmp_path / "out", *options, separate=separate) == []
+    files = {row["file"] for row in inprocess.table(tmp_path / "out", "messages") if row["flow_number"]}
+    assert len(files) == 4
 
 
 @pytest.mark.once
