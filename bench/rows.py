@@ -245,6 +245,25 @@ def decode_of_capture(settings: Settings) -> Sequence[str | Path]:
     return ["decode", "--format", "jsonl", capture_of(settings.capture // 4, settings)[0]]
 
 
+def selecting(settings: Settings) -> Outcome:
+    """Processor time of `decode` with a filter that all messages match, and without it, in turn."""
+    arguments = decode_of_capture(settings)
+    ours = partial(processor, wirelens(*arguments, "--where", "client=10.0.0.0/8 and latency<1h or port>0"))
+    theirs = partial(processor, wirelens(*arguments))
+    pairs = alternate(ours, theirs, min(settings.pairs, 5))
+    return Outcome(
+        f"{pairs.our_median:.2f} s",
+        f"{pairs.their_median:.2f} s",
+        pairs.ratio,
+        pairs.quartiles,
+        figures={"ours": pairs.our_median, "theirs": pairs.their_median},
+    )
+
+
+def processor(command: list[str | Path]) -> float:
+    return run(command).processor
+
+
 def seconds(command: list[str | Path]) -> float:
     return run(command).seconds
 
@@ -494,6 +513,7 @@ ROWS: list[Row] = [
         )
         for arguments, reach in ((["decode"], 1.5), (["--help"], 1.3), (["protocols"], 1.3))
     ),
+    Row("where", "decode --where, of the header", "decode", 1.2, selecting, at_most=True),
     Row("detect", "detect, 64 KiB", "16 KiB", 4.6, detection, at_most=True, own=own("detect", "-")),
     Row(
         "memory-capture",
