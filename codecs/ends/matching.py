@@ -33,6 +33,7 @@ LEAST_COVERED: Final = 0.5  # of the messages between the first and the last one
 MOST_CONTRADICTIONS: Final = 0.02  # of those in common: messages of both ends that differ at the same place
 LEAST_NESTED: Final = 0.97  # of the calls, which take no longer at the server than at the client
 LEAST_BOUNDS: Final = 12
+LEAST_WIDTH: Final = 0.85  # of the time that the fastest call took on its way: the room that the bounds leave
 MOST_SHORT: Final = 0.25  # of the bounds, before the first or after the last step if those are fewer
 MOST_OUTSIDE: Final = 0.02  # of the bounds on the clocks,
 LEAST_FOR_FEW: Final = 30  # or fewer than a step takes, of this many bounds or more
@@ -51,6 +52,7 @@ class Rank(NamedTuple):
     """What is known for two connections being the same; the greater the better."""
 
     same_numbers: bool
+    one_clock: bool
     covered: float
     nested: float
     fitting: float
@@ -64,7 +66,8 @@ class Candidate:
     `pairs`: the indexes of their common messages, those of the client first. `calls`: the number of calls
     whose request and reply are among them, `nested` of which took no longer at the server. `bounds` on the
     clocks, `outside` of which contradict the others. `contradictions`: messages that differ although they
-    are at the same place.
+    are at the same place. `one_clock`: whether one clock fits throughout. `narrow`: whether the bounds leave
+    less room than the fastest call took on its way.
     """
 
     def __init__(self, client: Connection, server: Connection) -> None:
@@ -81,12 +84,15 @@ class Candidate:
         self.number_of_bounds = 0
         self.outside = 0
         self.fits = False
+        self.narrow = False
+        self.one_clock = True
 
     @property
     def rank(self) -> Rank:
         """What is known for it."""
         return Rank(
             self.same_numbers,
+            self.one_clock,
             round(self.covered, 3),
             round(self.nested / self.calls, 3) if self.calls else 0.0,
             round(1 - self.outside / self.number_of_bounds, 3) if self.number_of_bounds else 0.0,
@@ -103,7 +109,7 @@ class Candidate:
             return FEW_CALLS
         if self.contradictions > MOST_CONTRADICTIONS * len(self.pairs):
             return OTHER_BYTES
-        if self.nested < LEAST_NESTED * self.calls or self.number_of_bounds < LEAST_BOUNDS:
+        if self.nested < LEAST_NESTED * self.calls or self.number_of_bounds < LEAST_BOUNDS or self.narrow:
             return NO_FIT
         # those after a step at the end are too few to be a span
         few = STEP - 1 if self.number_of_bounds >= LEAST_FOR_FEW else 0
@@ -376,8 +382,11 @@ class Match:
                 continue
             clocks = Clocks(bounds, 0)
             one.outside += clocks.outside
-            if len(clocks.spans) > 1 and not _are_long(clocks):
-                one.fits = False
+            if len(clocks.spans) > 1:
+                one.one_clock = False
+                one.fits = one.fits and _are_long(clocks)
+            if one.least_us < NO_LEAST and _width(clocks) < LEAST_WIDTH * one.least_us:
+                one.narrow = True
             for request, reply, where in longer:  # which proves nothing if a clock was set in between
                 if where == source and clocks.span(client.orders[request], client.orders[reply]) is None:
                     one.nested += 1
@@ -406,6 +415,13 @@ def _contradictions(one: Stream, other: Stream, difference: int) -> int:
                     break
             at += 1
     return count
+
+
+def _width(clocks: Clocks) -> float:
+    """The room that the bounds of the longest span leave in its middle; NO_LEAST if that is not known."""
+    longest = max(clocks.spans, key=lambda span: span.stop - span.start)
+    limits = longest.between(sum(longest.times) // 2)
+    return float(NO_LEAST) if limits is None else limits[1] - limits[0]
 
 
 def _are_long(clocks: Clocks) -> bool:
