@@ -17,7 +17,7 @@ from wirelens.codecs.clocks import STEP, Bounds, Clocks
 from wirelens.codecs.ends.table import CUT, ONCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from wirelens.codecs.ends.table import Connection, Table
 
@@ -63,7 +63,7 @@ class Rank(NamedTuple):
 class Candidate:
     """Two connections that may be the same.
 
-    `pairs`: the indexes of their common messages, those of the client first. `calls`: the number of calls
+    `mine` and `others`: the indexes of their common messages, at the client and the server. `calls`: those
     whose request and reply are among them, `nested` of which took no longer at the server. `bounds` on the
     clocks, `outside` of which contradict the others. `contradictions`: messages that differ although they
     are at the same place. `one_clock`: whether one clock fits throughout. `narrow`: whether the bounds leave
@@ -74,7 +74,8 @@ class Candidate:
         self.client: Final = client
         self.server: Final = server
         self.same_numbers = False
-        self.pairs: list[Pair] = []
+        self.mine = array("q")
+        self.others = array("q")
         self.covered = 0.0
         self.contradictions = 0
         self.calls = 0
@@ -88,6 +89,16 @@ class Candidate:
         self.one_clock = True
 
     @property
+    def pairs(self) -> Iterator[Pair]:
+        """The common messages."""
+        return zip(self.mine, self.others, strict=True)
+
+    def add(self, pairs: list[Pair]) -> None:
+        """Add common messages."""
+        self.mine.extend([mine for mine, _ in pairs])
+        self.others.extend([other for _, other in pairs])
+
+    @property
     def rank(self) -> Rank:
         """What is known for it."""
         return Rank(
@@ -97,7 +108,7 @@ class Candidate:
             round(self.nested / self.calls, 3) if self.calls else 0.0,
             round(1 - self.outside / self.number_of_bounds, 3) if self.number_of_bounds else 0.0,
             self.calls,
-            len(self.pairs),
+            len(self.mine),
         )
 
     @property
@@ -107,7 +118,7 @@ class Candidate:
             return ""
         if self.calls < LEAST_CALLS or self.covered < LEAST_COVERED:
             return FEW_CALLS
-        if self.contradictions > MOST_CONTRADICTIONS * len(self.pairs):
+        if self.contradictions > MOST_CONTRADICTIONS * len(self.mine):
             return OTHER_BYTES
         if self.nested < LEAST_NESTED * self.calls or self.number_of_bounds < LEAST_BOUNDS or self.narrow:
             return NO_FIT
@@ -220,6 +231,7 @@ class Match:
             self.bounds.setdefault(source, Bounds()).extend(bounds)
             self.least_us[source] = min(self.least_us.get(source, NO_LEAST), one.least_us)
             self.joined[source] = self.joined.get(source, 0) + 1
+        one.bounds = {}
 
     def _settle_clocks(self) -> None:
         for source, bounds in self.bounds.items():
@@ -253,7 +265,7 @@ class Match:
             if one.same_numbers:
                 by_side = {**self._distances(pair), **by_side}
             self._compare(one, by_side)
-            if one.pairs:
+            if one.mine:
                 self._weigh(one, one.same_numbers and clients[client] == servers[server] == 1)
                 found.append(one)
         return found
@@ -312,7 +324,7 @@ class Match:
                 one.contradictions += max(
                     _contradictions(here, there, difference), _contradictions(there, here, -difference)
                 )
-            one.pairs += pairs
+            one.add(pairs)
         one.covered = covered if len(differences) == 2 else 0.0
 
     def _common(self, mine: array[int], others: array[int], difference: int) -> tuple[list[Pair], int]:
