@@ -46,10 +46,15 @@ def resync(data: bytes, start: i64, end: i64) -> i64:
                 return end
     at = start
     while at + 12 <= end:
-        if _starts(data, at, end):
+        if _starts(data, at, end) and not (at == start + 3 and _is_cut(data, start - 1, end)):
             return at
         at += 1
     return end
+
+
+def _is_cut(data: bytes, at: i64, end: i64) -> bool:
+    """Whether a prefix at a position states a length that servers take, and that the bytes do not have."""
+    return at >= 0 and end - at < word_at(data, at) <= v.MAX_LENGTH
 
 
 def first_message(data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:

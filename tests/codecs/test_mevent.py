@@ -448,8 +448,8 @@ FAILURES: list[tuple[str, bytes, str, int]] = [
         "a cut message with prefix",
         prefixed(request(ROOT + EOF))[:-1],
         "truncated",
-        4,
-    ),  # a message starts there
+        43,
+    ),
     ("an unknown type", request(word(5) + text(b"n") + word(1)), "unknown-type", 16),
     ("an unknown type inside val", reply(word(9) + text(b"n") + word(1) + EOF, code=25), "unknown-type", 12),
     (
