@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
 
-from two_ends import SECOND, Plan, World
+from two_ends import SECOND, Clock, Plan, World
 
 from wirelens.cli.server_side import spread
 
@@ -129,6 +129,32 @@ def test_captures_in_several_files(run: Run, tmp_path: Path) -> None:
     assert {row["seen"] for row in rows} == {"both"}
     assert len(result.stderr.splitlines()) == 1
     assert result.stderr.startswith("server's clock")
+
+
+def test_two_clients_with_clocks_of_their_own(run: Run, tmp_path: Path) -> None:
+    """Their clocks differ by less than the round trip: taken for one, no call would be right."""
+    clients: list[str] = []
+    servers: list[str] = []
+    truths: dict[tuple[str, str], float] = {}
+    for number, clock in enumerate((0.0, 1500.0)):
+        world = World(Plan(seed=31 + number, connections=1, calls=100, apart=20_000, jitter=100))
+        world.clocks = (Clock(clock, 0.0, 0.0, []), Clock(37.5 * SECOND, 20.0, 0.0, []))
+        (line,) = world.lines
+        line.ports = (41_000 + number, 20880)
+        for end, paths in enumerate((clients, servers)):
+            path = tmp_path / f"{('client', 'server')[end]}-{number}.pcap"
+            path.write_bytes(world.capture(end))
+            paths.append(str(path))
+        for truth in line.calls.values():
+            truths[f"{41_000 + number}", str(truth.number)] = truth.arrived - truth.sent
+    result = run("calls", "--format", "jsonl", *clients, BOTH, *servers)
+    assert len(result.stderr.splitlines()) == 2
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    split = [row for row in rows if "request_transit" in row]
+    assert len(split) == len(truths) == 200
+    for row in split:
+        transit = truths[row["client"].rpartition(":")[2], row["id"]]
+        assert abs(row["request_transit"] * 1e6 - transit) <= row["uncertainty"] * 1e6 + 1
 
 
 def test_connections_that_are_not_joined_are_reported(run: Run, tmp_path: Path) -> None:

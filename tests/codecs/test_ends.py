@@ -213,6 +213,15 @@ def test_what_both_ends_show_adds_up() -> None:
 
 @pytest.mark.slow
 @pytest.mark.once
+def test_an_hour_with_a_rate_that_wanders() -> None:
+    plan = Plan(seed=77, connections=1, calls=7000, apart=500_000, wander=1.0, ppm=40, one_way=150, jitter=60)
+    counts = figures(replace(plan, large=0.02)).counts
+    assert counts["matched"] == counts["calls"] == 7000
+    assert counts["inside"] >= 0.995 * counts["split"] > 6500
+
+
+@pytest.mark.slow
+@pytest.mark.once
 def test_many_pairs() -> None:
     plain, stepped = Figures(), Figures()
     for seed in range(1000, 1040):
