@@ -163,7 +163,9 @@ class Assembler(Sequencer):
         now_us: i64 = 0
         waiting: list[_Conversation] = []
         for conversation in self._table.values():
-            now_us = max(now_us, conversation.flow.last_us)
+            last_us: i64 = conversation.flow.last_us
+            if last_us > now_us:
+                now_us = last_us
             if conversation.ordering is not None or conversation.first.starts or conversation.second.starts:
                 waiting.append(conversation)
         for conversation in waiting:
@@ -178,7 +180,9 @@ class Assembler(Sequencer):
         """Give out what waits in a direction if nothing older is to be expected."""
         if not side.starts:
             return
-        time_us: i64 = max(now_us, side.waiting_since + GAP_TIME_US) if idle else now_us
+        time_us = now_us
+        if idle and time_us < side.waiting_since + GAP_TIME_US:
+            time_us = side.waiting_since + GAP_TIME_US
         if side.started:
             self._overdue(side, other.begun, other.ended, time_us, pieces)
         elif self._is_confirmed(side) or (idle and not self._is_single(side)):
