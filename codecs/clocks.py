@@ -284,17 +284,19 @@ class Clocks:
         found = [span.rates() for span in self.spans]
         return min([low for low, _ in found]), max([high for _, high in found])
 
-    def contradicted(self, bounds: Bounds) -> int:
-        """How many of other bounds these clocks contradict."""
+    def contradicted(self, bounds: Bounds) -> tuple[int, int]:
+        """How many of other bounds these clocks contradict, and how many are from times that they know."""
         count = 0
+        known = 0
         for order, time_us, value, upper in zip(
             bounds.orders, bounds.times, bounds.values, bounds.uppers, strict=True
         ):
             span = self.span(order, order)
             limits = None if span is None else span.between(time_us)
-            if limits is None:
+            if span is None or limits is None or not span.first_order <= order <= span.last_order:
                 continue
+            known += 1
             low, high = limits
             if (upper and value + SLACK_US < low) or (not upper and value - SLACK_US > high):
                 count += 1
-        return count
+        return count, known

@@ -34,6 +34,8 @@ MOST_CONTRADICTIONS: Final = 0.02  # of those in common: messages of both ends t
 LEAST_NESTED: Final = 0.97  # of the calls, which take no longer at the server than at the client
 LEAST_BOUNDS: Final = 12
 LEAST_WIDTH: Final = 0.85  # of the time that the fastest call took on its way: the room that the bounds leave
+LEAST_WIDTH_OF_MANY: Final = 0.5  # the same of MANY_BOUNDS or more
+MANY_BOUNDS: Final = 40
 MOST_SHORT: Final = 0.25  # of the bounds, before the first or after the last step if those are fewer
 MOST_OUTSIDE: Final = 0.02  # of the bounds on the clocks,
 LEAST_FOR_FEW: Final = 30  # or fewer than a step takes, of this many bounds or more
@@ -217,9 +219,10 @@ class Match:
                 so_far = Bounds()
                 so_far.extend(known)
                 clocks = self.clocks[source] = Clocks(so_far, 0)
-            if clocks.contradicted(bounds) > MOST_OUTSIDE * len(bounds):
+            contradicted, compared = clocks.contradicted(bounds)
+            if contradicted > MOST_OUTSIDE * compared:
                 return NO_FIT
-            agrees = True
+            agrees = agrees or compared >= LEAST_BOUNDS
         return "" if agrees or one.fits else NO_FIT
 
     def _accept(self, one: Candidate) -> None:
@@ -397,7 +400,8 @@ class Match:
             if len(clocks.spans) > 1:
                 one.one_clock = False
                 one.fits = one.fits and _are_long(clocks)
-            if one.least_us < NO_LEAST and _width(clocks) < LEAST_WIDTH * one.least_us:
+            share = LEAST_WIDTH if len(bounds) < MANY_BOUNDS else LEAST_WIDTH_OF_MANY
+            if one.least_us < NO_LEAST and _width(clocks) < share * one.least_us:
                 one.narrow = True
             for request, reply, where in longer:  # which proves nothing if a clock was set in between
                 if where == source and clocks.span(client.orders[request], client.orders[reply]) is None:

@@ -1,6 +1,7 @@
 """Bounds on the difference of two clocks: what is true stays inside, drift and steps are followed."""
 
 import random
+from array import array
 
 import pytest
 from hypothesis import given
@@ -172,8 +173,10 @@ def test_contradictions_of_other_bounds() -> None:
     other = World(9, 99_000, 0.0, 2000, 300)
     same.run(50, 100_000)
     other.run(50, 100_000)
-    assert clocks.contradicted(same.bounds) == 0
-    assert clocks.contradicted(other.bounds) == 50
+    assert clocks.contradicted(same.bounds) == (0, 100)
+    assert clocks.contradicted(other.bounds) == (50, 100)
+    other.bounds.orders = array("q", range(1000, 1100))
+    assert clocks.contradicted(other.bounds) == (0, 0)
 
 
 def test_bounds_are_put_in_order() -> None:
