@@ -412,7 +412,7 @@ def test_a_conversation_over_many_segments() -> None:
 def test_a_pasted_frame_decodes_on_the_command_line() -> None:
     result = CliRunner().invoke(group, ["decode", "--hex", HEX["bolt_v2_request_crc"].hex()])
     assert result.exit_code == 0
-    assert "bolt req #9 com.example.OrderService:1.0.find(long, Gen$Car)" in result.output
+    assert "bolt  req #9 com.example.OrderService:1.0.find(long, Gen$Car)" in result.output
     assert "crc:" in result.output
 
 
