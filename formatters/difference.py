@@ -42,7 +42,7 @@ MOST_SHOWN: Final = 1000  # changes of a message, as text
 MOST_CELLS: Final = 400  # of one value, even where lines have no width
 KEPT: Final = 12  # characters kept before and after what differs in long texts
 ARROW: Final = " → "
-PACKAGE: Final = r"\b(?:[a-z_][a-z0-9_]*\.)+(?=[A-Z])"  # of a class, with its dot
+PACKAGE: Final = r"(?<![\w.])(?:[a-z_][a-z0-9_]*+\.)++(?=[A-Z])"  # of a class, with its dot
 
 
 def changes(found: list[Change], layout: Layout) -> Iterator[Line]:

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from wirelens.cli.where.fields import Fields
 
 WORDS: Final = ("and", "or", "not", "has")
-_LAST: Final = re.compile(
-    r"(?P<before>.*?)(?P<name>[a-z_]*)(?P<operator>[=!~<>]*)(?P<value>[^\s()=!~<>]*)\Z", re.DOTALL
-)
+# The last comparison, read backwards
+_LAST: Final = re.compile(r"([^\s()=!~<>]*+)([=!~<>]*+)([a-z_]*+)")
 
 
 def completions(text: str, fields: Fields[Any]) -> list[tuple[str, str]]:
     """The texts that complete `text`, each with a remark; `text` is the start of an expression."""
-    match = _LAST.match(text)
+    match = _LAST.match(text[::-1])
     assert match is not None
-    before, name, operator, value = match["before"], match["name"], match["operator"], match["value"]
+    value, operator, name = [part[::-1] for part in match.groups()]
+    before = text[: len(text) - match.end()]
     if operator and name in fields.named:
         words = fields.named[name].words
         found = [] if words is None else sorted(word for word in words() if word.startswith(value))
