@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 Command = Sequence[str | Path]
 TURN = 0.05  # seconds of the processor that a turn takes about, where passes are counted
@@ -147,12 +147,20 @@ class Finished:
     printed: int
 
 
-def run(command: Command, source: Path | None = None, env: dict[str, str] | None = None) -> Finished:
+def run(
+    command: Command, source: Path | IO[bytes] | None = None, env: dict[str, str] | None = None
+) -> Finished:
     """Run a command to its end, its output read through a pipe and thrown away.
+
+    `source`: its standard input, a file or what is open already.
 
     Raises ContenderError where its exit status is not 0.
     """
-    with tempfile.TemporaryFile("w+") as errors, open(source or os.devnull, "rb") as standard_input:
+    if source is None or isinstance(source, Path):
+        opened: IO[bytes] = open(source or os.devnull, "rb")  # noqa: SIM115, closed below
+    else:
+        opened = source
+    with tempfile.TemporaryFile("w+") as errors, opened as standard_input:
         start = time.perf_counter()
         process = subprocess.Popen(
             [str(part) for part in command],

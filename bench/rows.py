@@ -21,6 +21,7 @@ from bench.duel import Contender, alternate, run
 from bench.peers import Peers
 
 MB = 1_000_000
+OPEN_CALLS = 100_000  # that wait for replies at the same time
 
 
 class MissingError(RuntimeError):
@@ -317,7 +318,50 @@ def capture_layer(layer: str, settings: Settings) -> Outcome:
     )
 
 
+def of_calls(command: str, settings: Settings) -> Outcome:
+    """The speed of a command over calls, as a part of that of `flows`."""
+    path = capture_of(settings.capture // 4, settings)[0]
+    arguments = CALL_COMMANDS[command]
+    ours = partial(speed_of, wirelens(*arguments, path))
+    theirs = partial(speed_of, wirelens("flows", path))
+    pairs = alternate(ours, theirs, settings.pairs)
+    return Outcome(
+        f"{1 / pairs.our_median:.2f} s",
+        f"{1 / pairs.their_median:.2f} s",
+        pairs.ratio,
+        pairs.quartiles,
+        figures={"ours": pairs.our_median, "theirs": pairs.their_median},
+    )
+
+
+def speed_of(command: list[str | Path]) -> float:
+    return 1 / run(command).processor
+
+
+def calls_of_capture(command: str, settings: Settings) -> Sequence[str | Path]:
+    return [*CALL_COMMANDS[command], capture_of(settings.capture // 4, settings)[0]]
+
+
+CALL_COMMANDS = {"calls": ["calls", "--format", "jsonl"], "stats": ["stats"]}
+
+
 # ---- memory
+
+
+def memory_of_open_calls(command: str, settings: Settings) -> Outcome:
+    """Peak memory over a stream in which many calls are open; it is made and piped, not stored."""
+    size = settings.large_capture
+    made = [sys.executable, "-m", "bench.calls", str(size), str(OPEN_CALLS)]
+    with subprocess.Popen(made, stdout=subprocess.PIPE, cwd=corpus.ROOT) as source:
+        assert source.stdout is not None
+        done = run(wirelens(*CALL_COMMANDS[command], "-"), source.stdout)
+    return Outcome(
+        f"{done.peak / MB:,.0f} MB",
+        "",
+        done.peak / MB,
+        note=f"{size / MB:,.0f} MB with {OPEN_CALLS:,} open calls, {done.processor:.0f} s of the processor",
+        figures={"peak": done.peak, "bytes": size, "seconds": done.seconds},
+    )
 
 
 def memory_of_capture(settings: Settings) -> Outcome:
@@ -515,6 +559,30 @@ ROWS: list[Row] = [
     ),
     Row("where", "decode --where, of the header", "decode", 1.2, selecting, at_most=True),
     Row("detect", "detect, 64 KiB", "16 KiB", 4.6, detection, at_most=True, own=own("detect", "-")),
+    *(
+        Row(
+            command,
+            f"{' '.join(arguments)}, capture of Dubbo",
+            "flows",
+            0.8,
+            partial(of_calls, command),
+            own=partial(against.commands, partial(calls_of_capture, command)),
+        )
+        for command, arguments in CALL_COMMANDS.items()
+    ),
+    *(
+        Row(
+            f"memory-{command}",
+            f"peak memory, {command}, 100,000 open calls",
+            "",
+            300,
+            partial(memory_of_open_calls, command),
+            at_most=True,
+            unit=" MB",
+            long=True,
+        )
+        for command in CALL_COMMANDS
+    ),
     Row(
         "memory-capture",
         "peak memory, 1 GB capture",

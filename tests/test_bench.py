@@ -154,3 +154,10 @@ def test_another_python_that_has_no_wirelens(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "wirelens does not run there" in done.stderr
+
+
+@pytest.mark.slow
+def test_calls_beside_flows_and_with_many_open_ones(tmp_path: Path) -> None:
+    rows = bench(tmp_path, "--only", "stats", "--only", "memory-calls")
+    assert rows["stats"]["figures"]["theirs"] > 0
+    assert rows["memory-calls"]["figures"]["peak"] > 0
