@@ -192,13 +192,17 @@ def write_text(rows: Rows, output: Output) -> None:
     from wirelens.formatters.calls import CallTable
 
     table = CallTable(output.layout)
+    plain = output.layout.width is None and output.painter is None and not output.ascii
     waiting: list[Call] = []
 
     def write() -> None:
-        if waiting:
-            for line in table.lines(waiting):
-                output.line(line)
-            waiting.clear()
+        if not waiting:
+            return
+        if plain:
+            output.text(table.text(waiting))
+        else:
+            output.lines(table.lines(waiting))
+        waiting.clear()
 
     def write_and_flush() -> None:
         write()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Key: TypeAlias = tuple[int, int]  # what is sorted by, then the call's number
     Entry: TypeAlias = tuple[Key, tuple[Value, ...] | None]
 
-IN_MEMORY: Final = 100_000  # calls that wait in memory for older ones; then they go to disk
+IN_MEMORY: Final = 50_000  # calls that wait in memory for older ones; then they go to disk
 SORTED_IN_MEMORY: Final = 1_000_000  # calls that are sorted in memory; beyond, parts are sorted on disk
 RUNS: Final = 64  # sorted parts on disk; then they become one
 BUFFER: Final = 1 << 16  # bytes of a part that are read at a time

@@ -72,6 +72,41 @@ class CallTable:
             lines += self._row(call, row)
         return lines
 
+    def text(self, calls: Sequence[Call]) -> str:
+        """Calls as plain text where the width is not limited: what `lines` has, but faster."""
+        rows: list[tuple[str, str, str, str, str, str, Call]] = []
+        names: dict[tuple[str, str], str] = {}
+        outcomes: dict[tuple[str, bool | None, bool | None, str, str], str] = {}
+        widths = self.widths
+        for call in calls:
+            key = (call.service, call.method)
+            name = names.get(key)
+            if name is None:
+                name = names[key] = clean(name_of(call)) or "–"
+            kind = (call.outcome, call.late, call.timed_out, call.status, call.exception)
+            came = outcomes.get(kind)
+            if came is None:
+                came = outcomes[kind] = lay.plain(outcome(call))
+            row = (str(call.call), time_text(call.sent_us or 0), str(call.flow), name, came, latency(call)[1])
+            rows.append((*row, call))
+        measure = self.layout.measure
+        for place in range(len(widths)):
+            most = max([measure(row[place]) for row in rows], default=0)  # type: ignore[arg-type]
+            widths[place] = max(widths[place], min(most, MOST_OUTCOME) if place == 4 else most)
+        lines: list[str] = []
+        if not self.begun:
+            self.begun = True
+            lines.append(lay.plain(self._heading()))
+        first, second, third, fourth, fifth, sixth = widths
+        for number, time, flow, name, came, passed, call in rows:
+            line = (
+                f"{number:>{first}}  {time:<{second}}  {flow:>{third}}  {name:<{fourth}}  {came:<{fifth}}  "
+                f"{passed:>{sixth}}  {call.client} > {call.server}"
+            )
+            about = detail(call)
+            lines.append(f"{line}  {about}" if about else line)
+        return "\n".join(lines) + "\n" if lines else ""
+
     # --- columns --------------------------------------------------------------------------------------
 
     def _names(self, calls: Sequence[Call]) -> dict[str, tuple[str, str]]:

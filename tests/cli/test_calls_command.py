@@ -309,3 +309,10 @@ def test_sorted_calls_go_to_disk_where_they_are_many(in_memory: int, limit: int 
         calls.add(key, numbered(number))
     wanted = sorted(range(1, 301), key=lambda number: (keys[number - 1], number))
     assert [call.call for call in calls] == wanted[:limit]
+
+
+def test_plain_text_is_as_lines_have_it(shared: Path) -> None:
+    data, _ = planted.planted(200, 5, each=6, connections=3)
+    calls = [*planted.calls_of(data), *wirelens.calls([(shared / "field/ends/client.pcap").read_bytes()])]
+    lines = [plain(line).rstrip() for line in view.CallTable(Layout()).lines(calls)]
+    assert view.CallTable(Layout()).text(calls).splitlines() == lines
