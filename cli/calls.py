@@ -150,11 +150,9 @@ class Rows:
             if every:
                 reading.read += len(calls)
                 reading.selected += len(calls)
-                ready = order.add([(call.call, call) for call in calls])
+                yield from order.add([(call.call, call) for call in calls])
             else:
-                ready = order.add([(call.call, call if takes(call) else None) for call in calls])
-            if ready:
-                yield ready
+                yield from order.add([(call.call, call if takes(call) else None) for call in calls])
 
     def _sorted(self) -> Iterator[list[Call]]:
         from wirelens.cli.sorting import Sorted

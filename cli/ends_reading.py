@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -149,7 +150,7 @@ class EndsReading(CallReading):
             rows: list[Call] = []
             for call in calls:
                 only = not splits.is_joined(call.pair, call.flow, _number(call, ones))
-                for row in order.add([(call.call, call if only else None)]):
+                for row in chain.from_iterable(order.add([(call.call, call if only else None)])):
                     self.number += 1
                     row.call = self.number
                     row.seen = SERVER

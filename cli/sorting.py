@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     Key: TypeAlias = tuple[int, int]  # what is sorted by, then the call's number
     Entry: TypeAlias = tuple[Key, tuple[Value, ...] | None]
 
-IN_MEMORY: Final = 50_000  # calls that wait in memory for older ones; then they go to disk
+IN_MEMORY: Final = 20_000  # calls that wait in memory for older ones; then they go to disk
 SORTED_IN_MEMORY: Final = 1_000_000  # calls that are sorted in memory; beyond, parts are sorted on disk
+PORTION: Final = 4096  # calls that are given out together
 RUNS: Final = 64  # sorted parts on disk; then they become one
 BUFFER: Final = 1 << 16  # bytes of a part that are read at a time
 
@@ -40,8 +41,8 @@ class InOrder:
         self._runs: list[Iterator[Entry]] = []
         self._heads: list[tuple[int, int, tuple[Value, ...] | None]] = []  # a heap: number, run, values
 
-    def add(self, entries: Iterable[tuple[int, Call | None]]) -> list[Call]:
-        """Add calls by their numbers; those that can be given out now."""
+    def add(self, entries: Iterable[tuple[int, Call | None]]) -> Iterator[list[Call]]:
+        """Add calls by their numbers; those that can be given out now, in portions."""
         waiting = self._waiting
         waiting.update(entries)
         ready: list[Call] = []
@@ -58,10 +59,14 @@ class InOrder:
             number += 1
             if call is not None:
                 ready.append(call)
+                if len(ready) == PORTION:
+                    yield ready
+                    ready = []
         self.next = number
         if len(waiting) > self.in_memory:
             self._store()
-        return ready
+        if ready:
+            yield ready
 
     def _store(self) -> None:
         """Write those that wait to disk."""

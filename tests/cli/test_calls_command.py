@@ -294,7 +294,8 @@ def test_calls_in_order_go_to_disk_where_they_are_many(in_memory: int) -> None:
     order = InOrder(1, in_memory)
     found: list[Call] = []
     for number in numbers:
-        found += order.add([(number, None if number % 5 == 0 else numbered(number))])
+        for portion in order.add([(number, None if number % 5 == 0 else numbered(number))]):
+            found += portion
     assert [call.call for call in found] == [number for number in range(1, 2001) if number % 5]
     assert all(call.method == f"m{call.call}" for call in found)
 
