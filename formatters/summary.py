@@ -288,7 +288,8 @@ class _Row:
                 self.before = ""
             name = f" {self.service}.{self.method}"
             words = words.replace(name, " ", 1) if self.called else words
-        parts = [word for word in words.split(" ") if word and word.lower() != kind.lower()]
+        plain = kind.lower() in ("response", "reply")  # which the arrow and the outcome show
+        parts = [word for word in words.split(" ") if word and not (plain and word.lower() == kind.lower())]
         self.outcome = " ".join(parts)
         if facts.failed:
             self.exception = clean(facts.exception)
