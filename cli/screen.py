@@ -6,8 +6,6 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from wirelens.formatters.palettes import DARK, EITHER, LIGHT, THEMES, theme_for
-
 if TYPE_CHECKING:
     from typing import Final
 
@@ -46,6 +44,8 @@ def colours() -> int:
 
 def theme(option: str, terminal: bool) -> str:
     """The theme of `palettes`: `option` is --theme; for "auto" the terminal is asked, then COLORFGBG."""
+    from wirelens.formatters.palettes import DARK, EITHER, LIGHT, THEMES, theme_for
+
     if option in THEMES:
         return option
     background = _ask() if terminal else None

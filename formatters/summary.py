@@ -280,8 +280,8 @@ class _Row:
             self.before, found, rest = self.text.partition(f"#{facts.id}")
             if not found:
                 self.before = ""
-            elif " " not in self.before.strip():
-                self.before += found
+            elif " " not in self.before.strip() or (not rest and not facts.failed):
+                self.before = (self.before + found).removeprefix(f"{self.method} ")
                 words = rest
             else:
                 words = self.before.removesuffix("re ") + rest

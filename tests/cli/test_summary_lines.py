@@ -155,3 +155,13 @@ def test_calls_fit_too(width: int, capture: tuple[Path, list[Call]], run: Run) -
     for call, row in zip(calls, rows, strict=True):
         assert f"{call.service.rpartition('.')[2]}.{call.method}" in row
     assert sum("OutOfStockException" in line for line in shown) == sum(call.failed for call in calls)
+
+
+def test_heartbeats_are_answered(run: Run, tmp_path: Path) -> None:
+    talk = building.Talk(peer=20880)
+    beat, answer = frame(0xE2, 0, 7, b"N"), frame(0x22, 20, 7, b"N")
+    path = tmp_path / "beats.pcap"
+    path.write_bytes(building.pcap([*talk.hello(), talk.send(0, beat), talk.send(1, answer)]))
+    shown = lines(run, path, 60)
+    assert shown[-2].endswith("→ heartbeat req #7")
+    assert re.search(r"← resp #7 heartbeat +ok +1.00 ms$", shown[-1])
