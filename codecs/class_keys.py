@@ -10,7 +10,7 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.json_text import quoted
-from wirelens.codecs.node import ONLY_VALUE, Node, utf8, utf16_text
+from wirelens.codecs.node import ONLY_VALUE, Node, encoded_text, utf8, utf16_text
 from wirelens.codecs.scan import SLOTS, slot_of, starts_with
 from wirelens.codecs.tape import Buffer, Tape
 
@@ -37,6 +37,8 @@ _known: Final[list[ClassKeys]] = [NO_CLASS] * SLOTS
 
 def decoded_text(content: bytes, kind: i64) -> str | None:
     """The text of a string's content, by its kind; None where it is malformed."""
+    if kind >= t.LATIN1:
+        return encoded_text(content, kind)
     return utf8(content) if kind == t.STRING else utf16_text(content)
 
 

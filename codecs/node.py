@@ -59,6 +59,15 @@ class Hint:
         return self.fixed if self.render is None else self.render(node)
 
 
+class Scalar:
+    """A sort of scalar that only one protocol has: its tag in the notation, and what makes its JSON."""
+
+    def __init__(self, tag: str, render: Callable[["Node"], Json]) -> None:
+        self.tag: Final = tag
+        self.render: Final = render
+
+
+SCALARS: Final[list[Scalar]] = []
 FIELDS: Final[list[Field]] = [Field("")]
 HINTS: Final[list[Hint]] = [Hint(None, None)]
 
@@ -69,6 +78,12 @@ def field(
     """Register a member; returns its number for `tape.head`. Called when a codec module loads."""
     FIELDS.append(Field(name, names, render))
     return len(FIELDS) - 1
+
+
+def scalar(tag: str, render: Callable[["Node"], Json]) -> int:
+    """Register a sort of SCALAR; returns its number. Called when a codec module loads."""
+    SCALARS.append(Scalar(tag, render))
+    return len(SCALARS) - 1
 
 
 def hint(json: Json | Callable[["Node"], Json]) -> int:
@@ -134,6 +149,10 @@ KIND_NAMES: Final[dict[int, str]] = {
     t.REF: "ref",
     t.XML: "xml",
     t.REMOTE: "remote",
+    t.TYPED: "typed",
+    t.SYMBOL: "name",
+    t.SCALAR: "scalar",
+    **dict.fromkeys(t.ENCODINGS, "string"),
     t.TYPE: "type",
     t.CLASS: "class",
     t.CHUNK: "chunk",
@@ -158,6 +177,18 @@ def utf8(content: bytes) -> str | None:
     """Text of well-formed UTF-8, or None."""
     try:
         return content.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def encoded_text(content: bytes, kind: i64) -> str | None:
+    """Text in one of tape.ENCODINGS, by its kind, or None where it is malformed."""
+    encoding = t.ENCODINGS[int(kind)]
+    if kind == t.UTF16 and content[:2] not in (b"\xfe\xff", b"\xff\xfe"):
+        encoding = "utf-16-be"
+    errors = "strict" if kind == t.GB18030 or kind == t.LATIN1 else "surrogatepass"
+    try:
+        return content.decode(encoding, errors)
     except UnicodeDecodeError:
         return None
 
@@ -264,6 +295,8 @@ class Node:
     @property
     def kind_name(self) -> str:
         """The kind in a word."""
+        if self.kind == t.SCALAR:
+            return self.tagged()[0].removeprefix("$")
         return KIND_NAMES[self.kind]
 
     @property
@@ -343,7 +376,7 @@ class Node:
         if kind == t.OBJECT:
             names = self.class_names()
             return names[0] if names else None
-        if kind in (t.LIST, t.MAP, t.REMOTE):
+        if kind in (t.LIST, t.MAP, t.REMOTE, t.TYPED):
             for part in self.parts():
                 if part.kind == t.TYPE:
                     return part.text
@@ -358,7 +391,9 @@ class Node:
             return utf8(self.content)
         if kind in (t.STRING16, t.XML):
             return utf16_text(self.content)
-        if kind == t.TYPE:
+        if kind in t.ENCODINGS:
+            return encoded_text(self.content, kind)
+        if kind == t.TYPE or kind == t.SYMBOL:
             defined = self.number
             if defined < 0 or self.tape.next(defined) == defined + 1:  # none, or cut off before its text
                 return None
@@ -367,6 +402,11 @@ class Node:
             names = self.names_of_class(self.index)
             return names[0] if names else None
         return None
+
+    def tagged(self) -> tuple[str, Json]:
+        """The tag of a SCALAR, and its value."""
+        scalar = SCALARS[self.number]
+        return scalar.tag, scalar.render(self)
 
     @property
     def value(self) -> Value:
@@ -383,9 +423,12 @@ class Node:
         if kind == t.NAMED:
             names = self.field.names
             return self.number if names is None else names.get(self.number, self.number)
-        if kind in (t.TEXT, t.STRING, t.STRING16, t.XML):
+        if kind in (t.TEXT, t.STRING, t.STRING16, t.XML) or kind in t.ENCODINGS:
             text = self.text
             return self.content if text is None else text
+        if kind == t.SCALAR:
+            value = self.tagged()[1]
+            return str(value) if isinstance(value, (list, dict)) else value
         if kind in (t.BOOLEAN, t.BOOL):
             return self.number != 0
         if kind in (t.BYTES, t.HEX, t.CHUNK):
@@ -398,8 +441,8 @@ class Node:
             return self.reference
         if kind == t.FAULT:
             return self.tape.faults[self.number]
-        if kind in (t.TYPE, t.CLASS):
-            return self.text
+        if kind in (t.TYPE, t.CLASS, t.SYMBOL):
+            return self.number if kind == t.SYMBOL and self.number < 0 else self.text
         if kind == t.COMPUTED:
             render = self.field.render
             shown = None if render is None else render(self)
@@ -435,7 +478,7 @@ class Node:
         names: list[str] = []
         node: Node | None = self
         while node is not None and node.parent is not None:
-            plain = node.parent.kind in (t.ARRAY, t.LIST, t.MAP)
+            plain = node.parent.kind in (t.ARRAY, t.LIST, t.MAP, t.TYPED)
             names.append(f"[{node.name}]" if plain else "." + node.name)
             node = node.parent
         return "".join(reversed(names)).removeprefix(".")

@@ -149,7 +149,7 @@ class Writer:
                     self._open_object(tape, i, buffer, head, words[at + t.NUMBER], words[at + t.NEXT])
                     i += 1
                     break
-                elif kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP:
+                elif kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP or kind == t.TYPED:
                     frame.count = count
                     self._open(tape, i, buffer, head, kind, words[at + t.NEXT])
                     i += 1
@@ -218,10 +218,21 @@ class Writer:
             out.write(b"[")
             self._push(_ITEMS, until, buffer, b"]")
             return
+        if kind == t.MAP and not self.plain and self._is_bean(tape, index, buffer):
+            self._open_bean(tape, index, buffer, head)
+            self._push(_KEYED, until, buffer, b"}")
+            self.frame.count = 2  # each name after a comma
+            return
         tagged = False
         if not self.plain:
             tagged = self._open_tags(tape, index, buffer, head)
-        if kind == t.LIST:
+        if kind == t.TYPED:
+            if self.plain:
+                self._push(_ITEMS, until, buffer, b"")
+            else:
+                out.write(b'"$value": ' if tagged else b'{"$type": null, "$value": ')
+                self._push(_ITEMS, until, buffer, b"}")
+        elif kind == t.LIST:
             out.write(b'"$list": [' if tagged else b"[")
             self._push(_ITEMS, until, buffer, b"]}" if tagged else b"]")
         elif self._keyed(tape, index, buffer):
@@ -256,6 +267,42 @@ class Writer:
             out.write(b", ")
         return tagged
 
+    def _is_bean(self, tape: Tape, index: i64, buffer: Buffer) -> bool:
+        """Whether all keys of a map are names with a number, written in their usual form."""
+        end = tape.next(index)
+        i = index + 1
+        is_key = True
+        names: set[int] = set()
+        count: i64 = 0
+        while i < end:
+            head = tape.head(i)
+            if head & t.HIDDEN == 0:
+                if is_key:
+                    number = tape.number(i)
+                    if head & t.KIND_MASK != t.SYMBOL or head & _FORMS or number < 0:
+                        return False
+                    text = Node(tape, i, buffer).text
+                    if text is None or text.startswith("$"):
+                        return False
+                    names.add(int(number))
+                    count += 1
+                is_key = not is_key
+            i = tape.next(i)
+        return count > 0 and is_key and len(names) == count
+
+    def _open_bean(self, tape: Tape, index: i64, buffer: Buffer, head: i64) -> None:
+        """Write the opening brace of a bean, and its `$class`, `$id` and `$wire`."""
+        out = self.out
+        first = index + 1
+        if tape.kind(first) != t.TYPE or not self._type(tape, first, buffer, b'{"$class": '):
+            out.write(b'{"$class": null')
+        if head & t.REFERRED:
+            out.write(b', "$id": ')
+            write_int(out, tape.number(index))
+        form = head >> t.FORM_SHIFT & t.FORM_MASK
+        if form:
+            self._tag_wire(tape, index, buffer, form)
+
     def _type(self, tape: Tape, index: i64, buffer: Buffer, before: bytes) -> bool:
         """Write `before` and the text of a TYPE node; False, and nothing is written, if it has no text."""
         out = self.out
@@ -289,10 +336,10 @@ class Writer:
                 if is_key:
                     kind = head & t.KIND_MASK
                     if self.plain:
-                        if kind == t.LIST or kind == t.MAP or kind == t.OBJECT or kind == t.REMOTE:
+                        if t.LIST <= kind <= t.OBJECT or kind == t.REMOTE or kind == t.TYPED:
                             return False
                     else:
-                        if kind != t.STRING and kind != t.STRING16:
+                        if kind != t.STRING and kind != t.STRING16 and kind < t.LATIN1:
                             return False
                         if head >> t.FORM_SHIFT & t.FORM_MASK:
                             return False
@@ -324,10 +371,15 @@ class Writer:
         if kind == t.STRING:
             self._leaf(tape, index, buffer, head, kind, number)
             return
+        if kind == t.SYMBOL and number >= 0 and tape.next(number) > number + 1:
+            text = number + 1
+            head = tape.head(text)
+            self._string(tape, text, buffer, head, head & t.KIND_MASK, tape.number(text))
+            return
         inner = Writer(True)
         inner._leaf(tape, index, buffer, head, kind, number)
-        text = inner.out.getvalue()
-        self.out.write(text if text.startswith(b'"') else quoted(text.decode()))
+        written = inner.out.getvalue()
+        self.out.write(written if written.startswith(b'"') else quoted(written.decode()))
 
     def _class_keys(self, tape: Tape, index: i64, buffer: Buffer) -> ClassKeys:
         """How objects of the class at `index` are written."""
@@ -375,13 +427,21 @@ class Writer:
             return
         if kind == t.REF:
             out.write(b'{"$ref": ')
-            write_int(out, Node(tape, index, buffer).reference)
+            if tape.next(index) > index + 1:  # a path
+                text = index + 1
+                head = tape.head(text)
+                self._string(tape, text, buffer, head, head & t.KIND_MASK, tape.number(text))
+            else:
+                write_int(out, Node(tape, index, buffer).reference)
             if form and not self.plain:
                 self._tag_wire(tape, index, buffer, form)
             out.write(b"}")
             return
         if kind == t.REMOTE:
             self._remote(tape, index, buffer, form)
+            return
+        if kind == t.SCALAR or kind == t.SYMBOL:
+            self._scalar(tape, index, buffer, kind, form)
             return
         if self.plain:
             self._untagged(tape, index, buffer, head, kind, number)
@@ -392,7 +452,7 @@ class Writer:
                 write_int(out, number)
                 out.append(0x7D)  # }
                 return
-            if kind == t.STRING or kind == t.STRING16:
+            if kind == t.STRING or kind == t.STRING16 or kind >= t.LATIN1:
                 self._string(tape, index, buffer, head, kind, number)
                 return
             if kind == t.NULL or kind == t.BOOL or kind == t.INT or (kind == t.INT32 and fits32(number)):
@@ -415,7 +475,7 @@ class Writer:
                 out.write(b', "$wire": "')
                 out.write(f"{int(number) & 0xFFFFFFFF:08x}".encode())
                 out.write(b'"')
-        elif kind == t.STRING or kind == t.STRING16:
+        elif kind == t.STRING or kind == t.STRING16 or kind >= t.LATIN1:
             content = _content(tape, index, buffer, number)
             text = decoded_text(content, kind)
             if text is None:
@@ -428,6 +488,25 @@ class Writer:
         else:
             out.write(_OPENINGS[kind])
             self._untagged(tape, index, buffer, head, kind, number)
+        if form:
+            self._tag_wire(tape, index, buffer, form)
+        out.write(b"}")
+
+    def _scalar(self, tape: Tape, index: i64, buffer: Buffer, kind: i64, form: i64) -> None:
+        """Write a scalar of a protocol's own, or a name with a number that is no key of a bean."""
+        out = self.out
+        node = Node(tape, index, buffer)
+        if kind == t.SYMBOL:
+            tag, value = "$symbol", node.text if node.number >= 0 else node.number
+        else:
+            tag, value = node.tagged()
+        if self.plain:
+            out.write(dumps(value).encode())
+            return
+        out.write(b"{")
+        out.write(quoted(tag))
+        out.write(b": ")
+        out.write(dumps(value).encode())
         if form:
             self._tag_wire(tape, index, buffer, form)
         out.write(b"}")
@@ -476,7 +555,7 @@ class Writer:
             write_part(out, buffer.data, number, tape.end(index))
             out.append(0x22)
             return
-        if number >= 0 and self._text(buffer.data, number, tape.end(index), kind):
+        if number >= 0 and kind < t.LATIN1 and self._text(buffer.data, number, tape.end(index), kind):
             return
         content = _content(tape, index, buffer, number)
         text = decoded_text(content, kind)
@@ -548,7 +627,7 @@ class Writer:
                 out.write(b'"NaN"' if value != value else b'"Infinity"' if value > 0 else b'"-Infinity"')
             else:
                 out.write(repr(value).encode())
-        elif kind == t.STRING or kind == t.STRING16 or kind == t.XML:
+        elif kind == t.STRING or kind == t.STRING16 or kind == t.XML or kind >= t.LATIN1:
             self._string(tape, index, buffer, head, kind, number)
         elif kind == t.BYTES:
             out.append(0x22)

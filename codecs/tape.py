@@ -67,20 +67,38 @@ STRING: Final = 34  # UTF-8; number: where the content starts
 STRING16: Final = 35  # UTF-16 units, each in UTF-8 by itself (CESU-8); number: content, or -1: CHUNK children
 BYTES: Final = 36  # number: content, or -1: CHUNK children
 DATE: Final = 37  # number: milliseconds since 1970-01-01 UTC
+SCALAR: Final = 38  # any other scalar; number: which of node.SCALARS makes its {tag: value}
 LIST: Final = 40  # number: its reference number, or -1; children: TYPE?, hidden parts, items
 MAP: Final = 41  # number: its reference number, or -1; children: TYPE?, hidden parts, key, value, ...
 OBJECT: Final = 42  # number: see `object_number`; children: the fields' values, in the class's order
 REF: Final = 43  # number: see `reference_number`
 XML: Final = 44  # as STRING16
 REMOTE: Final = 45  # children: TYPE?, STRING16 (the URL)
+TYPED: Final = 46  # number: its reference number, or -1; children: TYPE, a value that is no list or map
+SYMBOL: Final = 47  # a name with a number; number as of TYPE, or below 0 an index outside the data
 
 # Parts that are not in the JSON: names and pieces that others refer to. They carry the HIDDEN flag.
-# TYPE's number: index of the TYPE that holds the text as its child (itself, or an earlier one), -1: none.
+# TYPE's number: index of the TYPE or SYMBOL that holds the text as its child (itself, or an earlier one), -1:
+# none.
 TYPE: Final = 48
 CLASS: Final = 49  # a class definition; children: name, then the fields' names (text kinds)
 CHUNK: Final = 50  # one piece of a string or of bytes; number: content
 LENGTH: Final = 51  # number: a declared length
 MARK: Final = 52  # any other byte or length of the layout: tags, ends, sizes
+
+# Text in other encodings; number: where the content starts.
+LATIN1: Final = 56
+UTF16: Final = 57  # big-endian, or as its byte order mark has it
+UTF16LE: Final = 58
+UTF16BE: Final = 59
+GB18030: Final = 60
+ENCODINGS: Final[dict[int, str]] = {
+    LATIN1: "latin-1",
+    UTF16: "utf-16",
+    UTF16LE: "utf-16-le",
+    UTF16BE: "utf-16-be",
+    GB18030: "gb18030",
+}
 
 # Flags in HEAD.
 HIDDEN: Final = 1 << 8  # on the wire and in hex views, not in the notation
@@ -98,7 +116,7 @@ LOW_HALF: Final = 0xFFFFFFFF
 _KIND_AND_FIELD: Final = ~(FORM_MASK << FORM_SHIFT | KIND_MASK << 8)
 
 # Kinds whose nodes have children that are shown.
-CONTAINERS: Final = (STRUCT, ARRAY, LIST, MAP, OBJECT, REMOTE)
+CONTAINERS: Final = (STRUCT, ARRAY, LIST, MAP, OBJECT, REMOTE, TYPED)
 
 # How far a tape is written: its nodes, notes, buffers and inner errors.
 Mark: TypeAlias = tuple[i64, i64, i64, i64]
@@ -445,6 +463,11 @@ class Tape:
     def set_number(self, index: i64, number: i64) -> None:
         """Replace a node's number."""
         self.words[index * WIDTH + NUMBER] = number
+
+    def set_kind(self, index: i64, kind: i64) -> None:
+        """Replace a node's kind."""
+        at = index * WIDTH + HEAD
+        self.words[at] = self.words[at] & ~KIND_MASK | kind
 
     def set_form(self, index: i64, form: i64) -> None:
         """Replace a node's wire form (see `node.hint`)."""

@@ -159,7 +159,7 @@ def _text(place: Place) -> str | None:
     node = place.node
     if node is None:
         return None
-    if node.kind in (t.TEXT, t.STRING, t.STRING16, t.XML):
+    if node.kind in (t.TEXT, t.STRING, t.STRING16, t.XML) or node.kind in t.ENCODINGS:
         return node.text
     return node.content.hex() if node.kind in (t.BYTES, t.HEX) else None
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wirelens.formatters.tree import Opened
 
 BYTES_SHOWN: Final = 16  # of a value that matches
-_TEXTS: Final = (t.TEXT, t.STRING, t.STRING16, t.XML)
+_TEXTS: Final = (t.TEXT, t.STRING, t.STRING16, t.XML, *t.ENCODINGS)
 _MEMBER: Final = re.compile(r"[\w$-]++", re.ASCII)
 
 

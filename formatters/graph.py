@@ -276,7 +276,7 @@ class _Painter:
         kind = node.kind
         if node.parent is None and kind == t.STRUCT:
             title = f"{self.record.protocol} {self.record.kind}"
-        elif kind in (t.LIST, t.MAP, t.OBJECT, t.REMOTE):
+        elif kind in (t.LIST, t.MAP, t.OBJECT, t.REMOTE, t.TYPED):
             names = self._names(node)
             name = names[0] if names else node.type_name
             title = shortened(name, MAX_TITLE) if name else node.kind_name

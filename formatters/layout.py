@@ -289,7 +289,7 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
         if name is None:
             return [(NUMBER, str(number))]
         return [(WORD, name)] if layout.plain else [(WORD, name), (TYPE, f" ({number})")]
-    if kind in (t.TEXT, t.STRING, t.STRING16, t.XML):
+    if kind in (t.TEXT, t.STRING, t.STRING16, t.XML) or kind in t.ENCODINGS:
         text = node.text
         if text is None:
             return [(TYPE, "malformed text, "), *bytes_segments(node.content, room - 16, layout)]

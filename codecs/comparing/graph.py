@@ -291,7 +291,7 @@ class Graph:
 
     def _label(self, node: Node, kind: int) -> bytes:
         """What a value without members is, its type included."""
-        if kind in (t.STRING, t.STRING16, t.TEXT):
+        if kind in (t.STRING, t.STRING16, t.TEXT) or kind in t.ENCODINGS:
             text = node.text
             if text is None:
                 return b"r" + node.content

@@ -11,7 +11,7 @@ MAX_TEXT: Final = 4096  # bytes of one text
 MAX_ITEMS: Final = 64  # items of one array of numbers or names
 
 _WHOLE: Final = (t.INT, t.LONG, t.INT8, t.INT16, t.INT32, t.INT64)
-TEXTS: Final = (t.STRING, t.STRING16, t.TEXT)
+TEXTS: Final = (t.STRING, t.STRING16, t.TEXT, t.SYMBOL, *t.ENCODINGS)
 
 
 class Members:
