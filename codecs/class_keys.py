@@ -1,4 +1,4 @@
-"""How the notation writes objects of a Hessian class, kept from one message to the next.
+"""How the notation writes objects of a Hessian class, kept from one message to the next, and keys of maps.
 
 A stream repeats the same class definitions in each message. They are looked up by their bytes, here for
 writing JSON, in hessian/well_known_classes.py for decoding, and in hessian/class_encoding.py for encoding.
@@ -96,3 +96,44 @@ def read_keys(tape: Tape, index: i64, buffer: Buffer) -> ClassKeys:
     if definition:
         _known[slot_of(buffer.data, start, len(definition))] = keys
     return keys
+
+
+def is_bean(tape: Tape, index: i64, buffer: Buffer) -> bool:
+    """Whether all keys of a map are names with a number, written in their usual form."""
+    end = tape.next(index)
+    i = index + 1
+    is_key = True
+    names: set[int] = set()
+    count: i64 = 0
+    while i < end:
+        head = tape.head(i)
+        if head & t.HIDDEN == 0:
+            if is_key:
+                number = tape.number(i)
+                if head & t.KIND_MASK != t.SYMBOL or head >> t.FORM_SHIFT & t.FORM_MASK or number < 0:
+                    return False
+                text = Node(tape, i, buffer).text
+                if text is None or text.startswith("$"):
+                    return False
+                names.add(int(number))
+                count += 1
+            is_key = not is_key
+        i = tape.next(i)
+    return count > 0 and is_key and len(names) == count
+
+
+def all_differ(tape: Tape, index: i64, buffer: Buffer) -> bool:
+    """Whether no two of a map's keys, all of them texts, are equal."""
+    seen: set[bytes] = set()
+    count: i64 = 0
+    is_key = True
+    end = tape.next(index)
+    i = index + 1
+    while i < end:
+        if tape.head(i) & t.HIDDEN == 0:
+            if is_key:
+                seen.add(Node(tape, int(i), buffer).content)
+                count += 1
+            is_key = not is_key
+        i = tape.next(i)
+    return len(seen) == count

@@ -71,6 +71,8 @@ CODES: Final[dict[str, Code]] = {
     "list-length": Code("a list has more or fewer items than it declares"),
     "unended-list": Code("a list has neither a length nor an end; it extends to the end of its container"),
     "hessian-2006": Code("the layout of 2006 (Resin 3.0.22 to 3.1.1), which is not supported"),
+    # JSONB
+    "unknown-name": Code("a name that is an index into a table outside the data"),
     # Dubbo, Bolt, HTTP
     "argument-count": Code("the descriptor of the parameters does not state how many arguments there are"),
     "bad-checksum": Code("the checksum does not match the bytes"),

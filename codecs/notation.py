@@ -11,7 +11,15 @@ from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.class_keys import NO_CLASS, ClassKeys, decoded_text, known_keys, read_keys
+from wirelens.codecs.class_keys import (
+    NO_CLASS,
+    ClassKeys,
+    all_differ,
+    decoded_text,
+    is_bean,
+    known_keys,
+    read_keys,
+)
 from wirelens.codecs.json_text import dumps, quoted
 from wirelens.codecs.node import FIELDS, HINTS, TAGS, Json, Node, single_of
 from wirelens.codecs.numbers import (
@@ -149,7 +157,9 @@ class Writer:
                     self._open_object(tape, i, buffer, head, words[at + t.NUMBER], words[at + t.NEXT])
                     i += 1
                     break
-                elif kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP or kind == t.TYPED:
+                elif (
+                    kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP or kind == t.TYPED
+                ):
                     frame.count = count
                     self._open(tape, i, buffer, head, kind, words[at + t.NEXT])
                     i += 1
@@ -218,7 +228,7 @@ class Writer:
             out.write(b"[")
             self._push(_ITEMS, until, buffer, b"]")
             return
-        if kind == t.MAP and not self.plain and self._is_bean(tape, index, buffer):
+        if kind == t.MAP and not self.plain and is_bean(tape, index, buffer):
             self._open_bean(tape, index, buffer, head)
             self._push(_KEYED, until, buffer, b"}")
             self.frame.count = 2  # each name after a comma
@@ -227,11 +237,11 @@ class Writer:
         if not self.plain:
             tagged = self._open_tags(tape, index, buffer, head)
         if kind == t.TYPED:
-            if self.plain:
-                self._push(_ITEMS, until, buffer, b"")
-            else:
+            if not self.plain:
                 out.write(b'"$value": ' if tagged else b'{"$type": null, "$value": ')
-                self._push(_ITEMS, until, buffer, b"}")
+            if index + 1 == until or tape.next(index + 1) == until:  # cut off before its value
+                out.write(b"null")
+            self._push(_ITEMS, until, buffer, b"" if self.plain else b"}")
         elif kind == t.LIST:
             out.write(b'"$list": [' if tagged else b"[")
             self._push(_ITEMS, until, buffer, b"]}" if tagged else b"]")
@@ -266,29 +276,6 @@ class Writer:
         if tagged:
             out.write(b", ")
         return tagged
-
-    def _is_bean(self, tape: Tape, index: i64, buffer: Buffer) -> bool:
-        """Whether all keys of a map are names with a number, written in their usual form."""
-        end = tape.next(index)
-        i = index + 1
-        is_key = True
-        names: set[int] = set()
-        count: i64 = 0
-        while i < end:
-            head = tape.head(i)
-            if head & t.HIDDEN == 0:
-                if is_key:
-                    number = tape.number(i)
-                    if head & t.KIND_MASK != t.SYMBOL or head & _FORMS or number < 0:
-                        return False
-                    text = Node(tape, i, buffer).text
-                    if text is None or text.startswith("$"):
-                        return False
-                    names.add(int(number))
-                    count += 1
-                is_key = not is_key
-            i = tape.next(i)
-        return count > 0 and is_key and len(names) == count
 
     def _open_bean(self, tape: Tape, index: i64, buffer: Buffer, head: i64) -> None:
         """Write the opening brace of a bean, and its `$class`, `$id` and `$wire`."""
@@ -361,7 +348,7 @@ class Writer:
                             others |= other
                 is_key = not is_key
             i = words[at + t.NEXT]
-        return not alike or _all_differ(tape, index, buffer)
+        return not alike or all_differ(tape, index, buffer)
 
     def _key(self, tape: Tape, index: i64, buffer: Buffer) -> None:
         """Write a map's key as the key of a JSON object."""
@@ -428,9 +415,9 @@ class Writer:
         if kind == t.REF:
             out.write(b'{"$ref": ')
             if tape.next(index) > index + 1:  # a path
-                text = index + 1
-                head = tape.head(text)
-                self._string(tape, text, buffer, head, head & t.KIND_MASK, tape.number(text))
+                path = index + 1
+                head = tape.head(path)
+                self._string(tape, path, buffer, head, head & t.KIND_MASK, tape.number(path))
             else:
                 write_int(out, Node(tape, index, buffer).reference)
             if form and not self.plain:
@@ -496,9 +483,11 @@ class Writer:
         """Write a scalar of a protocol's own, or a name with a number that is no key of a bean."""
         out = self.out
         node = Node(tape, index, buffer)
-        if kind == t.SYMBOL:
-            tag, value = "$symbol", node.text if node.number >= 0 else node.number
-        else:
+        tag = "$symbol"
+        value: Json = node.text
+        if kind == t.SYMBOL and node.number < 0:
+            value = node.number
+        if kind == t.SCALAR:
             tag, value = node.tagged()
         if self.plain:
             out.write(dumps(value).encode())
@@ -668,23 +657,6 @@ def _content(tape: Tape, index: i64, buffer: Buffer, number: i64) -> bytes:
     if number >= 0:
         return buffer.data[number : tape.end(index)]
     return Node(tape, index, buffer).content
-
-
-def _all_differ(tape: Tape, index: i64, buffer: Buffer) -> bool:
-    """Whether no two of a map's keys, all of them texts, are equal."""
-    seen: set[bytes] = set()
-    count: i64 = 0
-    is_key = True
-    end = tape.next(index)
-    i = index + 1
-    while i < end:
-        if tape.head(i) & t.HIDDEN == 0:
-            if is_key:
-                seen.add(_content(tape, i, buffer, tape.number(i)))
-                count += 1
-            is_key = not is_key
-        i = tape.next(i)
-    return len(seen) == count
 
 
 def fault_json(code: str, offset: int, text: str, places: bool = True) -> bytes:

@@ -67,6 +67,12 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
         "Hessian 2.0 serialization protocol (Caucho)",
     ),
     Protocol(
+        "jsonb",
+        "wirelens.codecs.jsonb.codec",
+        "JSONB, the binary form of fastjson2",
+        "alibaba/fastjson2, docs/jsonb_format_cn.md",
+    ),
+    Protocol(
         "mevent",
         "wirelens.codecs.mevent.codec",
         "mevent requests and replies",

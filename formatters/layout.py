@@ -33,6 +33,8 @@ STRING: Final = "string"
 BYTES: Final = "bytes"
 WORD: Final = "word"
 REFERENCE: Final = "reference"
+
+TEXTS: Final = (t.TEXT, t.STRING, t.STRING16, t.XML, *t.ENCODINGS)  # kinds
 ANNOTATION: Final = "annotation"
 DIM: Final = "dim"
 NOTE: Final = "note"
@@ -240,7 +242,8 @@ def title(node: Node, names: list[str] | None = None) -> Line:
     else:
         name = node.type_name
         line.extend(class_words(clean(name)) if name else [(TYPE, node.kind_name)])
-        line.append((TYPE, f" ({_size(node, number // 2 if kind == t.MAP else number)})"))
+        if kind != t.TYPED:
+            line.append((TYPE, f" ({_size(node, number // 2 if kind == t.MAP else number)})"))
     if node.referred:
         line.extend([(PLAIN, " "), (REFERENCE, reference_name(node))])
     return line
@@ -289,7 +292,7 @@ def value_segments(node: Node, room: int, layout: Layout) -> Line:
         if name is None:
             return [(NUMBER, str(number))]
         return [(WORD, name)] if layout.plain else [(WORD, name), (TYPE, f" ({number})")]
-    if kind in (t.TEXT, t.STRING, t.STRING16, t.XML) or kind in t.ENCODINGS:
+    if kind in TEXTS:
         text = node.text
         if text is None:
             return [(TYPE, "malformed text, "), *bytes_segments(node.content, room - 16, layout)]

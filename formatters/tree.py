@@ -488,13 +488,14 @@ class Walk:
 
     def key(self, node: Node) -> Line:
         """A map's scalar key, with its colon."""
-        text = node.text if node.kind in (t.TEXT, t.STRING, t.STRING16) else None
+        text = node.text if node.kind in lay.TEXTS or node.kind == t.SYMBOL else None
         line: Line
         if text is None:
             line = self.value(node, 40)
         else:
             start = self.layout.cut(text, self.layout.room(0) // 2)
-            line = [(lay.NAME, quote(start) if len(start) == len(text) else quote(start)[:-1] + '…"')]
+            quoted = quote(start) if len(start) == len(text) else quote(start)[:-1] + '…"'
+            line = [(lay.NAME, quoted.strip('"') if node.kind == t.SYMBOL else quoted)]
         if not self.layout.plain:
             line.extend(lay.wire_segments(node))
         return [*line, (lay.PLAIN, ": ")]

@@ -166,11 +166,15 @@ def value_words(value: Node) -> str:
     if kind == t.LIST or kind == t.MAP:
         items = len(value) // (2 if kind == t.MAP else 1)
         return f"{value.type_name or value.kind_name}[{items}]"
-    if kind == t.STRING16 or kind == t.XML:
+    if kind == t.STRING16 or kind == t.XML or kind == t.STRING or kind in t.ENCODINGS:
         return f'"{cut(value.shown)}"'
     if kind == t.BYTES:
         size = len(value.content)
         return f"binary of {count(size, 'byte')}"
+    if kind == t.TYPED:
+        inner = value.first(1)
+        words = value_words(inner[0]) if inner and inner[0].kind != t.TYPED else ""
+        return f"{value.type_name or 'typed'} {words}".rstrip()
     if kind == t.REMOTE:
         return f"remote {value.type_name or ''}".rstrip()
     if kind == t.NULL:
@@ -187,7 +191,7 @@ def value_words(value: Node) -> str:
 def type_word(value: Node) -> str:
     """A value's type in one word: classes without their package."""
     kind = value.kind
-    name = value.type_name if kind in (t.OBJECT, t.LIST, t.MAP) else None
+    name = value.type_name if kind in (t.OBJECT, t.LIST, t.MAP, t.TYPED) else None
     if name:
         array = name.startswith("[")
         simple = name.rpartition(".")[2].lstrip("[")

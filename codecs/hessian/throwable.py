@@ -175,6 +175,8 @@ def frame_text(members: Members) -> str:
     """As java.lang.StackTraceElement.toString."""
     method = members.text("methodName")
     declaring = members.text("declaringClass")
+    if declaring is None:
+        declaring = members.text("className")  # in JSONB
     if declaring is None or method is None:
         return ""
     shown = members.whole("format") or 0

@@ -6,6 +6,7 @@ from librt.strings import BytesWriter
 
 from wirelens.codecs.codec import Codec, Evidence
 from wirelens.codecs.cursor import Cursor
+from wirelens.codecs.hessian.class_notes import class_notes
 from wirelens.codecs.jsonb import reading
 from wirelens.codecs.jsonb.decoding import decode_message
 from wirelens.codecs.jsonb.encoding import encode_message
@@ -21,8 +22,11 @@ class Jsonb(Codec):
     contained = True
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
-        """See Codec.decode."""
-        decode_message(cursor, tape, final)
+        """See Codec.decode. Classes known from attacks are noted, also in damaged messages."""
+        try:
+            decode_message(cursor, tape, final)
+        finally:
+            class_notes(tape)
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""

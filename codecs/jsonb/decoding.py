@@ -158,10 +158,11 @@ class Document:
                 lefts.append(1)
                 return
             cursor.pos += 1
-        kind: i64 = t.MAP
         left: i64 = _KEY
-        if byte != v.MAP:
-            kind = t.LIST
+        if byte == v.MAP:
+            tape.set_kind(node, t.MAP)
+        else:
+            tape.set_kind(node, t.LIST)
             left = byte - v.LIST_SHORT
             if byte == v.LIST:
                 at = cursor.pos - 1
@@ -175,7 +176,6 @@ class Document:
                 if left > cursor.left():
                     raise cursor.short(left, f"a list of {left} items")
                 tape.leaf(t.head(t.LENGTH, 0, form) | t.HIDDEN, at, cursor.pos, left)
-        tape.set_kind(node, kind)
         if unusual:
             tape.set_form(node, v.CONTAINER)
         nodes.append(node)
@@ -183,10 +183,12 @@ class Document:
 
     def _type(self, start: i64) -> bool:
         """Read a type after its byte; whether it is not as the usual writer sends it."""
-        cursor = self.cursor
         node = self._symbol(t.TYPE | t.HIDDEN, start)
         tape = self.tape
-        return tape.head(node) >> FORM_SHIFT & t.FORM_MASK != 0 or tape.number(node) < 0
+        definer = tape.number(node)
+        if definer < 0 or tape.number(definer + 1) == tape.end(definer + 1):  # unknown, or empty
+            return True
+        return tape.head(node) >> FORM_SHIFT & t.FORM_MASK != 0
 
     def _symbol(self, head: i64, start: i64) -> i64:
         """Read a name or a type with a number, after its byte; returns its node."""
@@ -230,6 +232,7 @@ class Document:
             self.definers[int(number)] = int(node)
             self.defined += 1
             tape.set_number(node, node)
+            tape.unchecked_names = tape.unchecked_names or head & t.KIND_MASK == t.TYPE
         else:
             raise cursor.error("bad-value", cursor.pos, f"expected a name or its number, not {byte:02x}")
         tape.close(node, cursor.pos)

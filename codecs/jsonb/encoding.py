@@ -10,7 +10,16 @@ from mypy_extensions import i32, i64
 
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.errors import EncodeError
-from wirelens.codecs.json_input import NOT_FINITE, Path, array_of, did_you_mean, hex_bytes, none_of, only, wrong
+from wirelens.codecs.json_input import (
+    NOT_FINITE,
+    Path,
+    array_of,
+    did_you_mean,
+    hex_bytes,
+    none_of,
+    only,
+    wrong,
+)
 from wirelens.codecs.json_text import dumps, loads
 from wirelens.codecs.jsonb import vocabulary as v
 from wirelens.codecs.jsonb.decoding import decode_message
@@ -323,7 +332,9 @@ class Encoder:
                     continue
                 if key.startswith("$"):
                     near = did_you_mean(key, ("$class", "$id", "$wire", "$fields"))
-                    raise self.place.error(f"{key} is no member of an object; such a name needs $fields{near}")
+                    raise self.place.error(
+                        f"{key} is no member of an object; such a name needs $fields{near}"
+                    )
                 items.append(key)
                 items.append(value)
         self._open(items, _FIELDS, _END)
@@ -402,6 +413,8 @@ class Encoder:
         """Write a type or a name as the bytes under `$wire`, which must be of that text."""
         where = Path(self.place, step)
         data = hex_bytes(given, where)
+        if text is None and lead == v.TYPED:
+            text = ""  # as the notation leaves it out
         at = 2 if lead == v.TYPED and data[1:2] == b"\x7f" else 1
         if data[:1] != bytes([lead]) or len(data) <= at:
             raise where.error(f"expected bytes that start with {lead:02x}")
@@ -423,7 +436,7 @@ class Encoder:
             if not _is_whole_int(data, at):
                 raise where.error("expected the number of a name")
             number = v.int_at(data, at)[0]
-            if self.texts.get(number) != text and not (number < 0 and (text is None or text == number)):
+            if self.texts.get(number) != text and not (number < 0 and text in ("", number)):
                 raise where.error("these bytes are of another name")
         self.out.write(data)
 
@@ -538,7 +551,9 @@ class Encoder:
         try:
             return int(self._string(value, tag), 0)
         except ValueError:
-            raise self._wrong(tag, "expected the digits of an integer, or of a large one 0x and hex") from None
+            raise self._wrong(
+                tag, "expected the digits of an integer, or of a large one 0x and hex"
+            ) from None
 
     def _big(self, value: int, byte: int) -> None:
         """Write a big integer: after `byte` as a long where it fits."""

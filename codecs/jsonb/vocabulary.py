@@ -7,7 +7,7 @@ Every `$wire` of JSONB:
 | a text that the usual writer would send in another encoding | "latin-1", "utf-8", "utf-16", "utf-16-le", … |
 | any other scalar or name that is not in its shortest form | {"bytes": hex}: all of its bytes |
 | a list whose length is not in its shortest form | {"length": hex} |
-| a list, map or typed value whose type is not as the usual writer sends it | {"type": hex} |
+| a list, map or typed value whose type is unusual, unknown or empty | {"type": hex} |
 | a NaN other than the usual one | its bits, as hex digits |
 
 The bytes under `$wire` must be of the value that they accompany.
@@ -237,7 +237,7 @@ def _bytes_wire(node: Node) -> Json:
 def _container_wire(node: Node) -> Json:
     wire: dict[str, Json] = {}
     for part in node.parts():
-        if part.kind == t.TYPE and (part.form or part.number < 0):
+        if part.kind == t.TYPE and (part.form or not part.text):
             wire["type"] = part.raw.hex()
         elif part.kind == t.LENGTH and part.form:
             wire["length"] = part.raw.hex()

@@ -55,7 +55,8 @@ def cases(pattern: str) -> Iterator[Case]:
             )
 
 
-ALL = [case for case in cases("*.jsonl*") if case.protocol]
+# Bare values of JSONB show nothing; test_jsonb.py has those that do.
+ALL = [case for case in cases("*.jsonl*") if case.protocol not in ("", "jsonb")]
 LAYOUT_2006 = list(cases("*2006*"))
 
 
