@@ -1,17 +1,13 @@
 """Encoding JSONB: the notation's JSON to the bytes that fastjson2's writer sends for it."""
 
 import re
-from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from librt.strings import BytesWriter, write_i32_be, write_i64_be
-from mypy_extensions import i32, i64
+from librt.strings import BytesWriter
 
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_input import (
-    NOT_FINITE,
     Path,
     array_of,
     did_you_mean,
@@ -23,9 +19,9 @@ from wirelens.codecs.json_input import (
 from wirelens.codecs.json_text import dumps, loads
 from wirelens.codecs.jsonb import vocabulary as v
 from wirelens.codecs.jsonb.decoding import decode_message
+from wirelens.codecs.jsonb.scalar_encoding import MOMENTS, Scalars
 from wirelens.codecs.node import Json
 from wirelens.codecs.notation import tree_json
-from wirelens.codecs.numbers import PLAIN_NAN, PLAIN_SINGLE_NAN
 from wirelens.codecs.tape import Buffer, Tape
 
 # How the items of an open container are named in paths and written.
@@ -36,13 +32,6 @@ _PAIRS: Final = 3  # keys and values, each any value
 _INNER: Final = 4  # the value of a typed value
 
 _ESCAPED: Final = re.compile(r"""[/:;`.~!@#%^&*\[\]<>?()\-+=\\"'{}]""")
-_DAY: Final = r"(-?\d{4,5})-(\d\d)-(\d\d)"
-_CLOCK: Final = r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
-_DATE: Final = re.compile(_DAY)
-_TIME: Final = re.compile(_CLOCK)
-_DATE_TIME: Final = re.compile(f"{_DAY}T{_CLOCK}")
-_ZONED: Final = re.compile(rf"{_DAY}T{_CLOCK}\[(.*)\]", re.DOTALL)
-_INSTANT: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z")
 
 
 def encode_message(message: Json, out: BytesWriter) -> None:
@@ -93,18 +82,17 @@ class _Frame:
         return f"{self.path}." + _ESCAPED.sub(r"\\\g<0>", key if isinstance(key, str) else str(key))
 
 
-class Encoder:
+class Encoder(Scalars):
     """Writes one document."""
 
     def __init__(self, out: BytesWriter) -> None:
-        self.out: Final = out
+        super().__init__(out)
         self.numbers: Final[dict[str, int]] = {}  # of types and names
         self.texts: Final[dict[int, str]] = {}
         self.defined = 0
         self.frames: Final[list[_Frame]] = []
         self.labels: Final[dict[Json, str]] = {}  # the paths of what has a label
         self.last_path = ""  # of the reference written last
-        self.place = Path(None, "")
 
     def write(self, value: Json, place: Path) -> None:
         """Write the document of a value. Raises EncodeError."""
@@ -148,11 +136,11 @@ class Encoder:
             if -0x80000000 <= item <= 0x7FFFFFFF:
                 self.write_int(item)
             else:
-                self._long(item)
+                self.write_long(item)
         elif isinstance(item, list):
             self._list(item, None)
         else:
-            self._double(item)
+            self.write_double(item)
 
     # --- tagged values ----------------------------------------------------------------------------------
 
@@ -182,7 +170,7 @@ class Encoder:
             byte = v.ENCODING_BYTES.get(wire)
             if byte is None:
                 raise wrong(self.place, none_of(wire, v.ENCODING_BYTES), ".$wire")
-            self.write_text(self._string(value, tag), byte)
+            self.write_text(self.text_under(value, tag), byte)
         elif isinstance(wire, dict):
             if tag == "$symbol":
                 self._exact_symbol(v.SYMBOL, value, wire.get("bytes"), ".$wire.bytes")
@@ -223,74 +211,50 @@ class Encoder:
         """Write a scalar in its usual form."""
         out = self.out
         if tag == "$int":
-            self.write_int(self._integer(value, tag, 32))
+            self.write_int(self.integer_under(value, tag, 32))
         elif tag == "$long":
-            self._long(self._integer(value, tag, 64))
+            self.write_long(self.integer_under(value, tag, 64))
         elif tag == "$int16":
             out.append(v.SHORT)
-            out.write(self._integer(value, tag, 16).to_bytes(2, signed=True))
+            out.write(self.integer_under(value, tag, 16).to_bytes(2, signed=True))
         elif tag == "$int8":
             out.append(v.BYTE)
-            out.write(self._integer(value, tag, 8).to_bytes(1, signed=True))
+            out.write(self.integer_under(value, tag, 8).to_bytes(1, signed=True))
         elif tag == "$double":
-            self._double(self._number(value, tag))
+            self.write_double(self.number_under(value, tag))
         elif tag == "$float32":
-            self._float(self._number(value, tag))
+            self.write_float(self.number_under(value, tag))
         elif tag == "$string":
-            self.write_text(self._string(value, tag))
+            self.write_text(self.text_under(value, tag))
         elif tag == "$bytes":
             data = hex_bytes(value, Path(self.place, ".$bytes"))
             out.append(v.BINARY)
             self.write_int(len(data))
             out.write(data)
         elif tag == "$date":
-            self._date(value)
+            self.write_date(value)
         elif tag == "$ref":
             self._reference(value)
         elif tag == "$symbol":
             self._symbol(v.SYMBOL, value)
         elif tag == "$text_symbol":
-            number = self._integer(value, tag, 32)
+            number = self.integer_under(value, tag, 32)
             if number >= 0:
-                raise self._wrong(tag, "expected a negative index")
+                raise self.wrong_under(tag, "expected a negative index")
             out.append(v.LATIN1)
             self.write_int(number)
         elif tag == "$char":
-            text = self._string(value, tag)
+            text = self.text_under(value, tag)
             if len(text) != 1 or ord(text) > 0xFFFF:
-                raise self._wrong(tag, "expected one UTF-16 unit")
+                raise self.wrong_under(tag, "expected one UTF-16 unit")
             out.append(v.CHAR)
             self.write_int(ord(text))
         elif tag == "$bigint":
-            self._big(self._big_integer(value, tag), v.BIG_LONG)
+            self.write_big(self.big_under(value, tag), v.BIG_LONG)
         elif tag == "$decimal":
-            self._decimal(value)
+            self.write_decimal(value)
         else:
-            self._moment(tag, value)
-
-    def _wrong(self, tag: str, text: str) -> EncodeError:
-        return wrong(self.place, text, "." + tag)
-
-    def _integer(self, value: Json, tag: str, bits: int) -> int:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self._wrong(tag, "expected an integer")
-        if not -1 << (bits - 1) <= value < 1 << (bits - 1):
-            raise self._wrong(tag, f"{value} does not fit {bits} bits")
-        return value
-
-    def _number(self, value: Json, tag: str) -> float:
-        number = NOT_FINITE.get(value) if isinstance(value, str) else value
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise self._wrong(tag, 'expected a number, "NaN", "Infinity" or "-Infinity"')
-        try:
-            return float(number)
-        except OverflowError:
-            raise self._wrong(tag, f"{number} is too large for a double") from None
-
-    def _string(self, value: Json, tag: str) -> str:
-        if not isinstance(value, str):
-            raise self._wrong(tag, "expected text")
-        return value
+            self.write_moment(tag, value)
 
     # --- containers -------------------------------------------------------------------------------------
 
@@ -452,7 +416,7 @@ class Encoder:
             if path != "#-1":
                 self.last_path = str(path)
         if not isinstance(path, str):
-            raise self._wrong("$ref", f"no $id before it has the label {target!r}")
+            raise self.wrong_under("$ref", f"no $id before it has the label {target!r}")
         self.out.append(v.REFERENCE)
         self.write_text(path)
 
@@ -462,218 +426,6 @@ class Encoder:
             if frame.mode != _INNER:
                 return frame.path
         return ""
-
-    # --- scalars ----------------------------------------------------------------------------------------
-
-    def write_int(self, value: int) -> None:
-        """Write an int in its shortest form."""
-        out = self.out
-        if -16 <= value <= 47:
-            out.append(value & 0xFF)
-        elif -0x800 <= value <= 0x7FF:
-            out.append(0x38 + (value >> 8))
-            out.append(value & 0xFF)
-        elif -0x40000 <= value <= 0x3FFFF:
-            out.append(0x44 + (value >> 16))
-            out.append(value >> 8 & 0xFF)
-            out.append(value & 0xFF)
-        else:
-            out.append(v.INT_5)
-            write_i32_be(out, i32(value))
-
-    def _long(self, value: int) -> None:
-        """Write a long in its shortest form."""
-        out = self.out
-        if not -1 << 63 <= value < 1 << 63:
-            raise self.place.error(f"{value} does not fit 64 bits; larger ones are $bigint")
-        if -8 <= value <= 15:
-            out.append(0xE0 + value)
-        elif -0x800 <= value <= 0x7FF:
-            out.append(0xD0 + (value >> 8))
-            out.append(value & 0xFF)
-        elif -0x40000 <= value <= 0x3FFFF:
-            out.append(0xC4 + (value >> 16))
-            out.append(value >> 8 & 0xFF)
-            out.append(value & 0xFF)
-        elif -0x80000000 <= value <= 0x7FFFFFFF:
-            out.append(v.LONG_4)
-            write_i32_be(out, i32(value))
-        else:
-            out.append(v.LONG_8)
-            write_i64_be(out, i64(value))
-
-    def write_text(self, text: str, byte: int = 0) -> None:
-        """Write a text, in the usual writer's encoding or in that of a first byte."""
-        out = self.out
-        if byte == 0:
-            byte = v.usual_encoding(text)
-            if byte == v.LATIN1 and len(text) <= v.LONGEST_SHORT:
-                out.append(v.TEXT_SHORT + len(text))
-                out.write(text.encode("latin-1"))
-                return
-        content = v.encoded(text, byte)
-        if content is None:
-            raise self.place.error(f"{v.ENCODING_NAMES[byte]} has no bytes for this text")
-        out.append(byte)
-        self.write_int(len(content))
-        out.write(content)
-
-    def _double(self, value: float) -> None:
-        out = self.out
-        bits = PLAIN_NAN if value != value else v.double_bits(value)
-        if bits == 0:
-            out.append(v.DOUBLE_0)
-        elif value == 1:
-            out.append(v.DOUBLE_1)
-        elif value.is_integer() and -0x80000000 <= value <= 0x7FFFFFFF and value != 0:
-            out.append(v.DOUBLE_LONG)
-            self._long(int(value))
-        else:
-            out.append(v.DOUBLE_8)
-            write_i64_be(out, i64(bits))
-
-    def _float(self, value: float) -> None:
-        out = self.out
-        try:
-            bits = PLAIN_SINGLE_NAN if value != value else v.single_bits(value)
-        except OverflowError:
-            raise self._wrong("$float32", f"{value} is too large for a float") from None
-        if value.is_integer() and -0x40000 <= value <= 0x3FFFF and bits != 0x80000000:
-            out.append(v.FLOAT_INT)
-            self.write_int(int(value))
-        else:
-            out.append(v.FLOAT_4)
-            out.write(bits.to_bytes(4))
-
-    def _big_integer(self, value: Json, tag: str) -> int:
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        try:
-            return int(self._string(value, tag), 0)
-        except ValueError:
-            raise self._wrong(
-                tag, "expected the digits of an integer, or of a large one 0x and hex"
-            ) from None
-
-    def _big(self, value: int, byte: int) -> None:
-        """Write a big integer: after `byte` as a long where it fits."""
-        out = self.out
-        if -1 << 63 <= value < 1 << 63:
-            out.append(byte)
-            self._long(value)
-            return
-        data = value.to_bytes(((value if value >= 0 else ~value).bit_length() + 8) // 8, signed=True)
-        out.append(v.BIG)
-        self.write_int(len(data))
-        out.write(data)
-
-    def _decimal(self, value: Json) -> None:
-        if isinstance(value, list):
-            if len(value) != 2:
-                raise self._wrong("$decimal", "expected [unscaled, scale]")
-            unscaled = self._big_integer(value[0], "$decimal")
-            scale = self._integer(value[1], "$decimal", 32)
-        else:
-            unscaled, scale = self._decimal_text(value)
-        out = self.out
-        if scale == 0 and -1 << 63 <= unscaled < 1 << 63:
-            out.append(v.DECIMAL_LONG)
-            self._long(unscaled)
-            return
-        out.append(v.DECIMAL)
-        self.write_int(scale)
-        if -0x80000000 <= unscaled <= 0x7FFFFFFF:
-            self.write_int(unscaled)
-        elif -1 << 63 <= unscaled < 1 << 63:
-            self._long(unscaled)
-        else:
-            self._big(unscaled, v.BIG_LONG)
-
-    def _decimal_text(self, value: Json) -> tuple[int, int]:
-        """The unscaled number and the scale of a decimal as text, or of a JSON number."""
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            value = str(value)
-        try:
-            sign, digits, exponent = Decimal(self._string(value, "$decimal")).as_tuple()
-            if not isinstance(exponent, int):
-                raise self._wrong("$decimal", "expected a finite number")
-            unscaled = int("".join([str(digit) for digit in digits]) or "0")
-        except (InvalidOperation, ValueError):
-            raise self._wrong("$decimal", "expected a decimal number as text") from None
-        return -unscaled if sign else unscaled, self._integer(-exponent, "$decimal", 32)
-
-    def _date(self, value: Json) -> None:
-        out = self.out
-        if isinstance(value, str):
-            try:
-                when = datetime.fromisoformat(value)
-            except ValueError:
-                raise self._wrong("$date", "expected a date as in 2026-11-28T12:00:00.000Z") from None
-            when = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
-            span = when - datetime(1970, 1, 1, tzinfo=UTC)
-            value = (span.days * 86400 + span.seconds) * 1000 + span.microseconds // 1000
-        milliseconds = self._integer(value, "$date", 64)
-        byte = v.date_byte(milliseconds)
-        out.append(byte)
-        if byte == v.MILLIS:
-            write_i64_be(out, i64(milliseconds))
-        else:
-            write_i32_be(out, i32(milliseconds // (1000 if byte == v.SECONDS else 60000)))
-
-    def _moment(self, tag: str, value: Json) -> None:
-        """Write a date or time of Java's java.time."""
-        out = self.out
-        if tag == "$instant" and isinstance(value, list):
-            if len(value) != 2:
-                raise self._wrong(tag, "expected [seconds, nanoseconds]")
-            nanos = self._integer(value[1], tag, 32)
-            out.append(v.INSTANT)
-            self._long(self._integer(value[0], tag, 64))
-            self._nanos(nanos, tag)
-            return
-        pattern, byte, example = _MOMENTS[tag]
-        match = pattern.fullmatch(self._string(value, tag))
-        if match is None:
-            raise self._wrong(tag, f"expected text as in {example}")
-        out.append(byte)
-        groups = match.groups()
-        if tag == "$instant":
-            try:
-                when = datetime.fromisoformat(match[1]).replace(tzinfo=UTC)
-            except ValueError:
-                raise self._wrong(tag, "there is no such time") from None
-            span = when - datetime(1970, 1, 1, tzinfo=UTC)
-            self._long(span.days * 86400 + span.seconds)
-            self._nanos(_nanos_of(match[2]), tag)
-            return
-        if tag != "$localtime":
-            year, month, day = (int(group) for group in groups[:3])
-            if not -0x8000 <= year <= 0x7FFF or not 1 <= month <= 12 or not 1 <= day <= 31:
-                raise self._wrong(tag, "there is no such day")
-            out.write(year.to_bytes(2, signed=True))
-            out.append(month)
-            out.append(day)
-            groups = groups[3:]
-        if tag == "$localdate":
-            return
-        hours, minutes, seconds = (int(group) for group in groups[:3])
-        if hours > 23 or minutes > 59 or seconds > 59:
-            raise self._wrong(tag, "there is no such time of day")
-        out.append(hours)
-        out.append(minutes)
-        out.append(seconds)
-        self._nanos(_nanos_of(groups[3]), tag)
-        if tag == "$zoned":
-            self.write_text(groups[4])
-
-    def _nanos(self, nanos: int, tag: str) -> None:
-        if not 0 <= nanos <= 999_999_999:
-            raise self._wrong(tag, f"{nanos} nanoseconds are not part of a second")
-        self.write_int(nanos)
-
-
-def _nanos_of(fraction: str | None) -> int:
-    return int(fraction.ljust(9, "0")) if fraction else 0
 
 
 def _flat(members: dict[str, Json]) -> list[Json]:
@@ -696,13 +448,6 @@ def _is_whole_int(data: bytes, at: int) -> bool:
 
 _END: Final = bytes([v.MAP_END])
 _CONTAINER_MEMBERS: Final = ("$type", "$id", "$wire")
-_MOMENTS: Final[dict[str, tuple[re.Pattern[str], int, str]]] = {
-    "$localtime": (_TIME, v.TIME, "23:59:58.5"),
-    "$localdate": (_DATE, v.DATE, "2026-11-28"),
-    "$localdatetime": (_DATE_TIME, v.DATE_TIME, "2026-11-28T23:59:58.5"),
-    "$zoned": (_ZONED, v.ZONED, "2026-11-28T23:59:58.5[Europe/Berlin]"),
-    "$instant": (_INSTANT, v.INSTANT, "2026-11-28T23:59:58.5Z"),
-}
 _TAGS: Final = (
     "$list",
     "$map",
@@ -722,5 +467,5 @@ _TAGS: Final = (
     "$char",
     "$bigint",
     "$decimal",
-    *_MOMENTS,
+    *MOMENTS,
 )
