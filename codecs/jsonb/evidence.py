@@ -15,7 +15,7 @@ from wirelens.codecs.node import Node
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import count
 
-PROBED: Final = 1 << 16  # bytes that are read
+PROBED: Final = 1 << 14  # bytes that are read
 MOST_MESSAGES: Final = 8
 LEAST_BITS: Final = 12.0  # of names, below which there is no evidence
 END_BITS: Final = 10.0  # for a last value that ends exactly at the end
@@ -28,10 +28,12 @@ _NAME: Final = re.compile(r"[^\W\d]\w*|\$\w+|[\w$.@/-]+")
 
 def evidence(data: bytes) -> Evidence:
     """The evidence of the values that follow one another from the start."""
+    if not data or not (v.TYPED <= data[0] <= v.MAP) or (b"\x92" not in data and b"\x7f" not in data):
+        return NO_EVIDENCE
     buffer = Buffer(data[:PROBED])
     cursor = Cursor(buffer, 0, len(buffer.data))
     bits = 0.0
-    names = 0
+    names = 0  # only lists, maps and typed values have any
     messages = 0
     cut = False
     while cursor.pos < cursor.end and messages < MOST_MESSAGES and not cut:
