@@ -150,7 +150,7 @@ class Rows:
             if every:
                 reading.read += len(calls)
                 reading.selected += len(calls)
-                yield from order.add([(call.call, call) for call in calls])
+                yield from order.add_all(calls)
             else:
                 yield from order.add([(call.call, call if takes(call) else None) for call in calls])
 

@@ -68,6 +68,16 @@ class InOrder:
         if ready:
             yield ready
 
+    def add_all(self, calls: list[Call]) -> Iterator[list[Call]]:
+        """Add calls; those that can be given out now, in portions."""
+        numbers = [call.call for call in calls]
+        if self._waiting or self._heads or numbers != list(range(self.next, self.next + len(calls))):
+            yield from self.add(zip(numbers, calls, strict=True))
+            return
+        self.next += len(calls)  # nothing has to wait
+        for at in range(0, len(calls), PORTION):
+            yield calls[at : at + PORTION]
+
     def _store(self) -> None:
         """Write those that wait to disk."""
         if len(self._runs) >= RUNS:

@@ -63,19 +63,11 @@ MEMBERS: Final[tuple[tuple[str, str], ...]] = (
     ("reply_lost", NUMBER),
     ("seen", TEXT),
 )
-_KEYS: Final = [b'"' + name.encode() + b'": ' for name, _ in MEMBERS]
 
 NO_MESSAGES: Final[list[Message]] = []  # never changed
 
 Value = None | bool | int | str
 
-
-_KINDS: Final = [kind for _, kind in MEMBERS]
-# Texts that many calls have; in JSON they are quoted once.
-_REPEATS: Final = [
-    name in ("protocol", "service", "method", "outcome", "status", "client", "server", "file", "point")
-    for name, _ in MEMBERS
-]
 QUOTED: Final = 1 << 12  # texts of which the JSON is kept
 _known: Final[dict[str, bytes]] = {}
 
@@ -192,25 +184,52 @@ class Call:
 
     def write(self, out: BytesWriter) -> None:
         """Write the call as a JSON object on one line, without what is unknown."""
-        mark = b"{"
-        values = self.values()
-        count: i64 = len(_KEYS)
-        place: i64 = 0
-        while place < count:
-            value = values[place]
-            if value is None or value == "":
-                place += 1
-                continue
-            out.write(mark)
-            mark = b", "
-            out.write(_KEYS[place])
-            if isinstance(value, str):
-                out.write(_quoted(value) if _REPEATS[place] else quoted(value))
-            elif isinstance(value, bool):
-                out.write(b"true" if value else b"false")
-            else:
-                _write_number(out, _KINDS[place], value)
-            place += 1
+        out.write(b'{"call": ')
+        write_int(out, self.call)
+        _write_name(out, b', "protocol": ', self.protocol)
+        _write_name(out, b', "service": ', self.service)
+        _write_name(out, b', "method": ', self.method)
+        _write_name(out, b', "outcome": ', self.outcome)
+        _write_name(out, b', "status": ', self.status)
+        if self.exception:
+            out.write(b', "exception": ')
+            out.write(quoted(self.exception))
+        if self.late is not None:
+            out.write(b', "late": true' if self.late else b', "late": false')
+        if self.timed_out is not None:
+            out.write(b', "timed_out": true' if self.timed_out else b', "timed_out": false')
+        _write_duration(out, b', "timeout": ', self.timeout_us)
+        _write_duration(out, b', "waited": ', self.waited_us)
+        _write_name(out, b', "client": ', self.client)
+        _write_name(out, b', "server": ', self.server)
+        out.write(b', "flow": ')
+        write_int(out, self.flow)
+        _write_name(out, b', "file": ', self.file)
+        _write_name(out, b', "point": ', self.point)
+        if self.id:
+            out.write(b', "id": ')
+            _write_id(out, self.id)
+        if self.trace:
+            out.write(b', "trace": ')
+            out.write(quoted(self.trace))
+        _write_time(out, b', "sent": ', self.sent_us)
+        _write_time(out, b', "answered": ', self.answered_us)
+        _write_duration(out, b', "latency": ', self.latency_us)
+        _write_number(out, b', "request_bytes": ', self.request_bytes)
+        _write_number(out, b', "response_bytes": ', self.response_bytes)
+        _write_number(out, b', "request_packets": ', self.request_packets)
+        _write_number(out, b', "response_packets": ', self.response_packets)
+        _write_number(out, b', "resent_bytes": ', self.resent_bytes)
+        _write_number(out, b', "open_calls": ', self.open_calls)
+        _write_duration(out, b', "request_transit": ', self.request_transit_us)
+        _write_duration(out, b', "server_time": ', self.server_time_us)
+        _write_duration(out, b', "reply_transit": ', self.reply_transit_us)
+        _write_duration(out, b', "uncertainty": ', self.uncertainty_us)
+        _write_duration(out, b', "request_held": ', self.request_held_us)
+        _write_duration(out, b', "reply_held": ', self.reply_held_us)
+        _write_number(out, b', "request_lost": ', self.request_lost)
+        _write_number(out, b', "reply_lost": ', self.reply_lost)
+        _write_name(out, b', "seen": ', self.seen)
         out.append(0x7D)
 
     def json_bytes(self) -> bytes:
@@ -253,35 +272,65 @@ def json_lines(calls: list[Call]) -> bytes:
     return out.getvalue()
 
 
-def _quoted(text: str) -> bytes:
-    """A text in JSON, from those that were quoted before."""
+def _write_name(out: BytesWriter, key: bytes, text: str) -> None:
+    """Write a member whose text many calls have: its JSON is made once."""
+    if not text:
+        return
+    out.write(key)
     found = _known.get(text)
     if found is None:
         if len(_known) >= QUOTED:
             _known.clear()
         found = _known[text] = quoted(text)
-    return found
+    out.write(found)
 
 
-def _write_number(out: BytesWriter, kind: str, number: int) -> None:
-    if kind == DURATION:
-        if number < 0:
-            out.append(0x2D)
-        write_seconds(out, abs(number))
-    elif kind == TIME and 0 <= number <= LAST_MICROSECOND:
+def _write_id(out: BytesWriter, text: str) -> None:
+    """Write an id, most of which are numbers, that need no escapes."""
+    if text.isascii() and text.isdecimal():
         out.append(0x22)
-        write_time(out, number)
+        out.write(text.encode())
         out.append(0x22)
     else:
+        out.write(quoted(text))
+
+
+def _write_number(out: BytesWriter, key: bytes, number: int | None) -> None:
+    if number is not None:
+        out.write(key)
         write_int(out, number)
+
+
+def _write_duration(out: BytesWriter, key: bytes, microseconds: int | None) -> None:
+    if microseconds is not None:
+        out.write(key)
+        _write_seconds(out, microseconds)
+
+
+def _write_time(out: BytesWriter, key: bytes, time_us: int | None) -> None:
+    if time_us is None:
+        return
+    out.write(key)
+    if 0 <= time_us <= LAST_MICROSECOND:
+        out.append(0x22)
+        write_time(out, time_us)
+        out.append(0x22)
+    else:
+        write_int(out, time_us)
+
+
+def _write_seconds(out: BytesWriter, microseconds: i64) -> None:
+    """Write a duration that may be negative, in seconds."""
+    if microseconds < 0:
+        out.append(0x2D)
+        microseconds = -microseconds
+    write_seconds(out, microseconds)
 
 
 def seconds_text(microseconds: int) -> str:
     """A duration in seconds, as in JSON."""
     out = BytesWriter()
-    if microseconds < 0:
-        out.append(0x2D)
-    write_seconds(out, abs(microseconds))
+    _write_seconds(out, microseconds)
     return out.getvalue().decode()
 
 

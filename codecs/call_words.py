@@ -26,8 +26,11 @@ TRACES: Final[dict[bytes, int]] = {
 }
 # The lengths of these names, each a bit: others are not looked at.
 _LENGTHS: Final[i64] = 1 << 7 | 1 << 11 | 1 << 3 | 1 << 2 | 1 << 12 | 1 << 29
-_TEXTS: Final = (t.STRING, t.STRING16, t.TEXT)
 _WHOLE: Final = (t.INT, t.LONG)
+TIMEOUT_DIGITS: Final = 13  # a text of more is no timeout
+NAMES_KEPT: Final = 1 << 12  # names that are kept as text,
+LONGEST_NAME: Final = 256  # those of at most so many bytes
+_names: Final[dict[bytes, str]] = {}
 
 
 class RequestContext:
@@ -96,19 +99,56 @@ class RequestContext:
     def _add_at(self, tape: Tape, key: i64, value: i64, buffer: Buffer) -> None:
         start = tape.number(key)
         length = tape.end(key) - start
-        if start < 0 or length > 32 or _LENGTHS >> length & 1 == 0 or tape.kind(key) not in _TEXTS:
+        if start < 0 or length > 32 or _LENGTHS >> length & 1 == 0 or not _is_text(tape.head(key)):
             return
         name = buffer.data[start : start + length]
-        if name == TIMEOUT or name.lower() in TRACES:
+        if name == TIMEOUT:
+            head = tape.head(value)
+            if head & t.SIMPLE and _is_text(head) and tape.number(value) >= 0:
+                self._set_timeout(_decimal(buffer.data, tape.number(value), tape.end(value)))
+            else:
+                self.add(name, Node(tape, value, buffer))
+        elif name.lower() in TRACES:
             self.add(name, Node(tape, value, buffer))
 
     def _add_timeout(self, text: str | None) -> None:
-        if text and text.isascii() and text.isdecimal() and len(text) <= 13:
+        if text and text.isascii() and text.isdecimal() and len(text) <= TIMEOUT_DIGITS:
             self._set_timeout(int(text))
 
-    def _set_timeout(self, milliseconds: int) -> None:
+    def _set_timeout(self, milliseconds: i64) -> None:
         if 0 < milliseconds < MAX_TIMEOUT:
-            self.timeout_us = 1000 * milliseconds
+            self.timeout_us = int(1000 * milliseconds)
+
+
+def name_text(name: bytes) -> str:
+    """The text of a name in ASCII, as a service or a method has: many messages have the same one."""
+    if len(name) > LONGEST_NAME:
+        return name.decode()
+    text = _names.get(name)
+    if text is None:
+        if len(_names) >= NAMES_KEPT:
+            _names.clear()
+        text = _names[name] = name.decode()
+    return text
+
+
+def _is_text(head: i64) -> bool:
+    kind = head & t.KIND_MASK
+    return kind == t.STRING16 or kind == t.STRING or kind == t.TEXT
+
+
+def _decimal(data: bytes, at: i64, end: i64) -> i64:
+    """The number that some bytes write in decimal digits, as a timeout; 0 if they write none."""
+    if end - at > TIMEOUT_DIGITS:
+        return 0
+    number: i64 = 0
+    while at < end:
+        digit: i64 = data[at] - 0x30
+        if digit < 0 or digit > 9:
+            return 0
+        number = 10 * number + digit
+        at += 1
+    return number
 
 
 def error_line(text: str) -> str:

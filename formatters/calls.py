@@ -74,38 +74,49 @@ class CallTable:
 
     def text(self, calls: Sequence[Call]) -> str:
         """Calls as plain text where the width is not limited: what `lines` has, but faster."""
-        rows: list[tuple[str, str, str, str, str, str, Call]] = []
+        if not calls:
+            return ""
+        keys: list[tuple[str, str]] = []
         names: dict[tuple[str, str], str] = {}
-        outcomes: dict[tuple[str, bool | None, bool | None, str, str], str] = {}
-        widths = self.widths
+        kinds: list[str] = []
+        details: list[str] = []
         for call in calls:
             key = (call.service, call.method)
-            name = names.get(key)
-            if name is None:
-                name = names[key] = clean(name_of(call)) or "–"
-            kind = (call.outcome, call.late, call.timed_out, call.status, call.exception)
-            came = outcomes.get(kind)
-            if came is None:
-                came = outcomes[kind] = lay.plain(outcome(call))
-            row = (str(call.call), time_text(call.sent_us or 0), str(call.flow), name, came, latency(call)[1])
-            rows.append((*row, call))
+            keys.append(key)
+            if key not in names:
+                names[key] = clean(name_of(call)) or "–"
+            if call.outcome == OK and not (call.late or call.exception or call.seen):
+                kind, about = OK, ""
+            else:
+                kind, about = lay.plain(outcome(call)), detail(call)
+            kinds.append(kind)
+            details.append(about)
+        numbers = [str(call.call) for call in calls]
+        times = [time_text(call.sent_us or 0) for call in calls]
+        flows = [str(call.flow) for call in calls]
+        passed = [latency(call)[1] for call in calls]
         measure = self.layout.measure
-        for place in range(len(widths)):
-            most = max([measure(row[place]) for row in rows], default=0)  # type: ignore[arg-type]
+        widths = self.widths
+        columns = (numbers, times, flows, names.values(), set(kinds), passed)
+        for place, column in enumerate(columns):
+            most = max(map(measure, column))
             widths[place] = max(widths[place], min(most, MOST_OUTCOME) if place == 4 else most)
+        first, second, third, fourth, fifth, sixth = widths
+        names = {key: name.ljust(fourth) for key, name in names.items()}
+        padded = {kind: kind.ljust(fifth) for kind in set(kinds)}
         lines: list[str] = []
         if not self.begun:
             self.begun = True
             lines.append(lay.plain(self._heading()))
-        first, second, third, fourth, fifth, sixth = widths
-        for number, time, flow, name, came, passed, call in rows:
+        for place, call in enumerate(calls):
             line = (
-                f"{number:>{first}}  {time:<{second}}  {flow:>{third}}  {name:<{fourth}}  {came:<{fifth}}  "
-                f"{passed:>{sixth}}  {call.client} > {call.server}"
+                f"{numbers[place].rjust(first)}  {times[place].ljust(second)}  {flows[place].rjust(third)}  "
+                f"{names[keys[place]]}  {padded[kinds[place]]}  {passed[place].rjust(sixth)}  "
+                f"{call.client} > {call.server}"
             )
-            about = detail(call)
+            about = details[place]
             lines.append(f"{line}  {about}" if about else line)
-        return "\n".join(lines) + "\n" if lines else ""
+        return "\n".join(lines) + "\n"
 
     # --- columns --------------------------------------------------------------------------------------
 

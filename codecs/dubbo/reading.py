@@ -5,7 +5,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.call_words import RequestContext, error_line
+from wirelens.codecs.call_words import RequestContext, error_line, name_text
 from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.dubbo.vocabulary import (
     ATTACHMENTS,
@@ -142,7 +142,7 @@ def call(root: Node) -> CallFacts:
         name = STATUSES.get(status) or str(status)
         if status == OK and event:
             return CallFacts(status=name, id=number)
-        exception = "" if body < 0 else _failure(Node(tape, body, root.buffer, root), status)
+        exception = "" if body < 0 else _failure(root, body, status)
         failed = status != OK or exception != ""
         return CallFacts(status=name, exception=exception, failed=failed, id=number)
     if event:
@@ -150,12 +150,12 @@ def call(root: Node) -> CallFacts:
     if body < 0:
         return CallFacts(id=number, oneway=tape.number_of(root.index, TWO_WAY) == 0)
     partial = tape.find(body, PARTIAL)
-    content = Node(tape, body if partial < 0 else partial, root.buffer)
+    content = body if partial < 0 else partial
     service = ""
     method = ""
     context = RequestContext()
-    at = content.index + 1
-    end = tape.next(content.index)
+    at = content + 1
+    end = tape.next(content)
     while at < end:
         member = tape.head(at) >> t.FIELD_SHIFT
         if member == PATH:
@@ -166,9 +166,9 @@ def call(root: Node) -> CallFacts:
             context.add_map(tape, at, root.buffer)
         at = tape.next(at)
     if method in GENERIC_METHODS:
-        method = _generic_method(content) or method
+        method = _generic_method(Node(tape, content, root.buffer)) or method
     if not service and not method:
-        json = content.member("json")
+        json = Node(tape, content, root.buffer).member("json")
         texts = [] if json is None else json_lines(json.raw) or []
         if len(texts) > 3:
             service, method = str(texts[1] or ""), str(texts[3] or "")
@@ -186,20 +186,22 @@ def call(root: Node) -> CallFacts:
 def _text(tape: Tape, index: i64, buffer: Buffer) -> str:
     """The text of a node; empty if it is not one."""
     if tape.head(index) & t.SIMPLE and tape.number(index) >= 0:  # plain ASCII takes no view
-        return buffer.data[tape.number(index) : tape.end(index)].decode()
+        return name_text(buffer.data[tape.number(index) : tape.end(index)])
     return Node(tape, index, buffer).text or ""
 
 
-def _failure(body: Node, status: int) -> str:
+def _failure(root: Node, index: i64, status: int) -> str:
     """The class of the exception in a response's body, or its error's text; empty if it has neither."""
-    tape = body.tape
+    tape = root.tape
     if status == OK:
-        if RESULTS.get(int(tape.number_of(body.index, RESULT))) != "exception":
+        if RESULTS.get(int(tape.number_of(index, RESULT))) != "exception":
             return ""
-        if tape.find(body.index, RESULT) < 0:
+        if tape.find(index, RESULT) < 0:
             return ""
+        body = Node(tape, index, root.buffer, root)
         value = body.member("value")
         return "exception" if value is None else exception_class(value) or value.type_name or value.kind_name
+    body = Node(tape, index, root.buffer, root)
     failure = body.member("error")
     if failure is not None and failure.kind != t.FAULT:
         return exception_class(failure) or error_line(failure.text or failure.type_name or "")
