@@ -20,6 +20,7 @@ from wirelens.codecs.tape import Tape
 class Dubbo(Envelope):
     """Dubbo's own protocol, as servers of Apache Dubbo and dubbox implement it."""
 
+    carries = (*Envelope.carries, "jsonb")
     kinds: tuple[str, ...] = ("request", "oneway", "response", "heartbeat", "event")
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:

@@ -6,6 +6,7 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.dubbo.fastjson2 import Fastjson2Body
 from wirelens.codecs.dubbo.vocabulary import (
     ARGUMENT_COUNT,
     ARGUMENTS,
@@ -16,6 +17,7 @@ from wirelens.codecs.dubbo.vocabulary import (
     EVENT,
     EVENT_FLAG,
     EVENT_VALUE,
+    FASTJSON2,
     HEADER_SIZE,
     HESSIAN,
     ID,
@@ -120,6 +122,8 @@ def decode_message(cursor: Cursor, tape: Tape, final: bool) -> None:
         reader = BodyReader(cursor, tape, body, missing, request, event, status)
         ways = _REQUEST_WAYS if request and missing == 0 else _WAYS
         dialect = read_hessian(reader, ways, "the body") & ~_UNCOUNTED
+    elif length > 0 and serialization == FASTJSON2:
+        read_hessian(Fastjson2Body(cursor, tape, body, missing, request, event, status), (0,), "the body")
     else:
         cursor.pos = cursor.end
         tape.leaf(DATA, content, cursor.end, content)
@@ -132,7 +136,7 @@ def decode_message(cursor: Cursor, tape: Tape, final: bool) -> None:
         if serialization in JSON_TEXTS and json_lines(data[content : cursor.end]) is not None:
             tape.leaf(JSON_LINES, content, cursor.end, content)
             tape.unchecked_names = True  # JSON may name classes
-        if length == 0 and not event and serialization in HESSIAN:
+        if length == 0 and not event and (serialization in HESSIAN or serialization == FASTJSON2):
             offset = cursor.buffer.absolute(content)
             tape.fault(ERROR, content, Fault("truncated", offset, "the body is empty"))
     tape.close(body, cursor.pos)

@@ -5,11 +5,13 @@ from typing import Final
 from librt.strings import BytesWriter, write_i32_be, write_i64_be
 from mypy_extensions import i32
 
+from wirelens.codecs.dubbo.values import HessianValues, JsonbValues, Values
 from wirelens.codecs.dubbo.vocabulary import (
     DEFAULT_SERVICE_VERSION,
     DEFAULT_VERSION,
     DEFAULTS,
     EVENT_FLAG,
+    FASTJSON2,
     HESSIAN,
     MAGIC,
     MAX_BODY,
@@ -25,7 +27,6 @@ from wirelens.codecs.dubbo.vocabulary import (
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.descriptors import descriptor_of
-from wirelens.codecs.hessian.value_encoding import Encoder
 from wirelens.codecs.json_input import array_of, hex_bytes, number_of, object_of, only
 from wirelens.codecs.node import Json
 from wirelens.codecs.payload import dialect_named, json_lines_bytes
@@ -59,11 +60,13 @@ def encode_message(message: Json, out: BytesWriter) -> None:
     elif "json" in body:
         only(body, ("json",), "body")
         content.write(json_lines_bytes(body["json"], "body.json"))
+    elif serialization == FASTJSON2:
+        _BodyWriter(content, JsonbValues(content)).write(body, request, event, status)
     elif serialization not in HESSIAN:
         name = SERIALIZATIONS.get(serialization, serialization)
         raise EncodeError("body", f'a body of serialization {name} is given as {{"data": hex}}')
     else:
-        _BodyWriter(content, dialect).write(body, request, event, status)
+        _BodyWriter(content, HessianValues(content, dialect)).write(body, request, event, status)
     size = len(content)
     if size > MAX_BODY:
         raise EncodeError("body", f"it has {count(size, 'byte')}; {MAX_BODY} are allowed")
@@ -90,11 +93,11 @@ def _flag(members: dict[str, Json], name: str) -> bool:
 
 
 class _BodyWriter:
-    """Writes one body in one dialect."""
+    """Writes one body, whose values `encoder` writes."""
 
-    def __init__(self, out: BytesWriter, dialect: int) -> None:
+    def __init__(self, out: BytesWriter, encoder: Values) -> None:
         self.out: Final = out
-        self.encoder: Final = Encoder(out, dialect)
+        self.encoder: Final = encoder
 
     def write(self, body: dict[str, Json], request: bool, event: bool, status: int) -> None:
         wire = object_of(body.get("$wire", {}), "body.$wire", "forms by name")

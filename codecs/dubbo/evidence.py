@@ -8,6 +8,7 @@ from mypy_extensions import i64
 from wirelens.codecs.codec import NO_EVIDENCE, Codec, Evidence, messages_evidence
 from wirelens.codecs.dubbo.vocabulary import (
     EVENT_FLAG,
+    FASTJSON2,
     HEADER_SIZE,
     HESSIAN,
     MAGIC,
@@ -129,8 +130,9 @@ def _length(data: bytes, at: i64) -> i64:
 
 
 def _body_decodes(codec: Codec, data: bytes, at: i64) -> bool:
-    """Whether the whole frame at a position has a body in Hessian that decodes."""
-    if data[at + 2] & SERIALIZATION_MASK not in HESSIAN:
+    """Whether the whole frame at a position has a body in Hessian or JSONB that decodes."""
+    serialization = data[at + 2] & SERIALIZATION_MASK
+    if serialization not in HESSIAN and serialization != FASTJSON2:
         return False
     after = at + HEADER_SIZE + _length(data, at)
     if after - at > PROBED_BODY:

@@ -28,6 +28,7 @@ from wirelens.codecs.dubbo.vocabulary import (
 )
 from wirelens.codecs.hessian import java
 from wirelens.codecs.hessian.descriptors import descriptor_types, java_type, parameter_list
+from wirelens.codecs.hessian.members import TEXTS
 from wirelens.codecs.hessian.reading import cut, type_word, value_words
 from wirelens.codecs.node import Node
 from wirelens.codecs.payload import PARTIAL, annotate_argument, exception_class, json_lines, result_words
@@ -257,7 +258,7 @@ def _name_words(name: Node | None) -> str:
     """A name; of another value in its place what it is, as an object's class."""
     if name is None or name.kind == t.NULL:
         return ""
-    return name.shown if name.kind == t.STRING16 else f"<{value_words(name)}>"
+    return name.shown if name.kind in TEXTS else f"<{value_words(name)}>"
 
 
 def _json_call(json: Node) -> str:

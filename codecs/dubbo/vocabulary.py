@@ -8,6 +8,7 @@ All values of `$wire`:
 | body | `{"argument_count": n}` | dubbox: the int after the method; if 0 or more, there is no descriptor |
 | body | `{"attachments": "absent"}` | a request that ends after its arguments |
 | body | `{"result": …}` | the form of the int that states the kind of result, as of an int |
+| body in fastjson2 | `{"result": {"bytes": hex}}` | a kind of result that is no byte |
 """
 
 from typing import Final
@@ -51,6 +52,7 @@ SERIALIZATIONS: Final[dict[int, str]] = {
     31: "custom-messagepack",
 }
 HESSIAN: Final = (2, 10)  # serializations in Hessian, the usual one first
+FASTJSON2: Final = 23
 JAVA: Final = (3, 4, 7)  # serializations by Java's ObjectOutputStream
 JAVA_HEADER: Final = b"\xac\xed\0\5"
 JSON_TEXTS: Final = (5, 6, 16, 18, 21)  # serializations in lines of JSON
@@ -105,8 +107,14 @@ def _status_byte(node: Node) -> Json:
 
 _STATUS_FIELD: Final = field("status", STATUSES)
 
+
+def _result_bytes(node: Node) -> Json:
+    return {"bytes": node.raw.hex()}
+
+
 # Wire forms, and the heads of nodes: the header, then the body.
 NO_ATTACHMENTS_FORM: Final[i64] = hint({"attachments": "absent"})
+RESULT_BYTES: Final[i64] = hint(_result_bytes)
 
 ROOT: Final[i64] = t.head(t.STRUCT)
 MAGIC_MARK: Final[i64] = t.head(t.MARK, field("magic")) | t.HIDDEN
