@@ -49,7 +49,14 @@ class Corpus:
 
 
 def load(protocol: str, count: int) -> Corpus:
-    """`count` messages of a protocol, or as many as were recorded."""
+    """`count` messages of a protocol, or as many as were recorded.
+
+    "dubbo+fastjson2" are those of Dubbo with that serialization.
+    """
+    carrier, _, serialization = protocol.partition("+")
+    if serialization:
+        requests = _requests(serialization, count)
+        return Corpus(carrier, [encode(carrier, one) for one in requests], "made")
     if protocol in HESSIAN:
         recorded = SHARED / f"{HESSIAN[protocol]}.bin.gz"
         if recorded.exists():
@@ -136,6 +143,23 @@ def _orders(protocol: str, count: int) -> Iterator[Json]:
     for number in range(count):
         made: Json = order(chooser, number)
         yield {"values": [_as_maps(made) if protocol == "hessian1" else made]}
+
+
+def _requests(serialization: str, count: int) -> Iterator[Json]:
+    """Requests of Dubbo that have an order as their argument."""
+    chooser = random.Random(2024)
+    for number in range(count):
+        yield {
+            "serialization": serialization,
+            "id": number,
+            "body": {
+                "path": "com.example.order.OrderService",
+                "method": "place",
+                "parameter_types": "Lcom/example/order/Order;",
+                "arguments": [order(chooser, number)],
+                "attachments": {"path": "com.example.order.OrderService", "timeout": "3000"},
+            },
+        }
 
 
 def _as_maps(value: Json) -> Json:

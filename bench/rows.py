@@ -110,7 +110,7 @@ def python(task: str, protocol: str, settings: Settings, pure: bool = False) -> 
         "bench.contender",
         task,
         file_of(protocol, settings),
-        protocol,
+        protocol.partition("+")[0],
     ]
     command.append(str(settings.warm_up))
     return Contender(command, {"PYTHONPATH": os.pathsep.join(path)}, corpus.ROOT)
@@ -172,7 +172,7 @@ def duel(ours: Contender, theirs: Contender, settings: Settings) -> Outcome:
 
 def own(task: str, protocol: str) -> Own:
     """Our side of a row, for the comparison with another wirelens."""
-    return partial(against.passes, task, partial(file_of, protocol), protocol)
+    return partial(against.passes, task, partial(file_of, protocol), protocol.partition("+")[0])
 
 
 # ---- decoding and encoding
@@ -195,6 +195,12 @@ def against_interpreted(protocol: str, settings: Settings) -> Outcome:
         raise MissingError("wirelens is not compiled here")
     ours = python("stream", protocol, settings)
     return duel(ours, python("stream", protocol, settings, pure=True), settings)
+
+
+def of_serializations(ours: str, theirs: str, settings: Settings) -> Outcome:
+    """Frames of Dubbo a second in one serialization, and in another in the same run."""
+    contenders = [python("stream", f"dubbo+{name}", settings) for name in (ours, theirs)]
+    return duel(contenders[0], contenders[1], settings)
 
 
 def is_compiled() -> bool:
@@ -530,6 +536,16 @@ def _decoding() -> list[Row]:
         )
         for protocol in corpus.MADE
     ]
+    rows.append(
+        Row(
+            "fastjson2",
+            "Dubbo with fastjson2, decode",
+            "Dubbo with Hessian 2.0",
+            None,
+            partial(of_serializations, "fastjson2", "hessian2"),
+            own=own("stream", "dubbo+fastjson2"),
+        )
+    )
     return rows
 
 
