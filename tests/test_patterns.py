@@ -19,12 +19,13 @@ ROOT = Path(__file__).resolve().parent.parent
 SIZE = 400  # characters of a near miss; work that grows with the square takes 200 steps a character
 STEPS = 100  # a character, at most
 
-# These read what wirelens or a program on this machine wrote.
-TRUSTED = {"cli/bulk/java.py", "cli/version.py", "cli/doctor.py"}
+# These read what wirelens or a program on this machine wrote, or only compile what others have.
+TRUSTED = {"codecs/captures/pasting/patterns.py", "cli/bulk/java.py", "cli/version.py", "cli/doctor.py"}
 # The user's own patterns, given as an option
 OWN = {("cli/points.py", "option"), ("cli/options.py", "value")}
 
 ALL = ("sub", "split", "findall", "finditer")
+LATER = "lazy_pattern"  # the function for expressions that are compiled when they are first used
 CALLS = {"compile", "match", "fullmatch", "search", *ALL}
 
 
@@ -53,8 +54,13 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
                 yield name, ast.parse(path.read_text(encoding="utf-8"))
 
 
-def is_re(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "re"
+def method_of_re(node: ast.expr) -> str:
+    """The function of `re` that an expression calls, "compile" for those that are compiled later; else ""."""
+    if isinstance(node, ast.Name):
+        return "compile" if node.id == LATER else ""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "re":
+        return node.attr
+    return ""
 
 
 @cache
@@ -87,12 +93,10 @@ def uses() -> list[Use]:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call)
         }
         for node in ast.walk(tree):
-            if not (isinstance(node, ast.Call) and is_re(node.func)):
-                continue
-            assert isinstance(node.func, ast.Attribute)
-            method = node.func.attr
+            method = method_of_re(node.func) if isinstance(node, ast.Call) else ""
             if method not in CALLS:
                 continue
+            assert isinstance(node, ast.Call)
             module = import_module(
                 "wirelens." + name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
             )

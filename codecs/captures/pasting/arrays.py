@@ -14,10 +14,11 @@ from wirelens.codecs.captures.pasting.context import (
     expression_fits,
 )
 from wirelens.codecs.captures.pasting.escapes import unescape
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.captures.pasting.plain import ambiguous, read_hex, words_of
 from wirelens.codecs.captures.pasting.source import Pasted, Source, blanks
 
-_CAST: Final = re.compile(
+_CAST: Final = lazy_pattern(
     r"\(\s*(?:(?:un)?signed\s+char|unsigned|s?byte|Byte|char|u?int8(?:_t)?|u8|BYTE|uchar)\s*\)"
     r"|\b(?:byte|uint8|int8|u8|Byte)(?=\()"
 )
@@ -26,15 +27,17 @@ _NUMBER: Final = (
     r"(?:[uU]?[lL]{1,2}|[uU]8?|i8|_u8|_i8|uy|y|\.toByte\(\)|\.toUByte\(\))?+"
     r"|\$[0-9A-Fa-f]{2}|(?:b|L)?'(?:[^'\\\n]|\\(?:x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{4}|[0-7]{1,3}|.))')"
 )
-_ITEM: Final = re.compile(_NUMBER)
+_ITEM: Final = lazy_pattern(_NUMBER)
 # What is left of the last item of a list that is cut
-_CUT_ITEM: Final = re.compile(rf"{_NUMBER}?+\s*+|[-+]?0[xXbo]?\s*+|[-+$]\s*+|(?:b|L)?'[^'\n]{{0,5}}")
-_ITEMS: Final = re.compile(rf"\s*+(?:{_NUMBER}(?:\s*+[,;]\s*+|\s++|(?=[\]}})>])))*+")
-_PLAIN_ITEMS: Final = re.compile(r"\s*+(?:-?[0-9]{1,3}(?:\s*+,\s*+|\s*+(?=[\]})>])))*+")
-_HEX_ITEMS: Final = re.compile(r"\s*+(?:0[xX][0-9A-Fa-f]{2}(?:\s*+,\s*+|\s*+(?=[\]})>])))*+")
+_CUT_ITEM: Final = lazy_pattern(rf"{_NUMBER}?+\s*+|[-+]?0[xXbo]?\s*+|[-+$]\s*+|(?:b|L)?'[^'\n]{{0,5}}")
+_ITEMS: Final = lazy_pattern(rf"\s*+(?:{_NUMBER}(?:\s*+[,;]\s*+|\s++|(?=[\]}})>])))*+")
+_PLAIN_ITEMS: Final = lazy_pattern(r"\s*+(?:-?[0-9]{1,3}(?:\s*+,\s*+|\s*+(?=[\]})>])))*+")
+_HEX_ITEMS: Final = lazy_pattern(r"\s*+(?:0[xX][0-9A-Fa-f]{2}(?:\s*+,\s*+|\s*+(?=[\]})>])))*+")
 # The length in `[17]`, `(17)`, before the opening bracket
-_DECLARED: Final = re.compile(r"[\[(]\s*+(\d++)\s*+[\])]\s*+(?::?+=\s*+)?+(?:new\s++\w++\s*+)?+[\[{(]?+\s*+$")
-_INSPECT: Final = re.compile(
+_DECLARED: Final = lazy_pattern(
+    r"[\[(]\s*+(\d++)\s*+[\])]\s*+(?::?+=\s*+)?+(?:new\s++\w++\s*+)?+[\[{(]?+\s*+$"
+)
+_INSPECT: Final = lazy_pattern(
     r"(?s)(?:<(?:Slow)?Buffer(?P<body>[^<>]*)>|<(?P<ns>[0-9A-Fa-f]{2,8}(?: [0-9A-Fa-f]{2,8})*)>"
     r"|\{\s*length\s*=\s*(?P<length>\d+),\s*bytes\s*=\s*0x(?P<bytes>[0-9A-Fa-f .…]+)\})"
 )

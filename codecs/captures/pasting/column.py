@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.captures.pasting.source import Pasted, Source
 from wirelens.codecs.captures.pasting.words import Kind, hex_kind, octets_of, words_of
 
 _DOTS: Final = bytes(c if 0x20 <= c < 0x7F else 0x2E for c in range(256))
-_PAIR: Final = re.compile(r"[0-9A-Fa-f]{2}(?![^\s-])")
+_PAIR: Final = lazy_pattern(r"[0-9A-Fa-f]{2}(?![^\s-])")
 
 
 def text_fits(text: str, data: bytes) -> bool:

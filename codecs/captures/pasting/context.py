@@ -1,23 +1,24 @@
 """What may surround a literal: an assignment, a label, a type, a call before it; closing marks after it."""
 
-import re
 from typing import Final
+
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 
 WORD: Final = r"[A-Za-z_$@][\w$]*+"
 CHAIN: Final = rf"(?:new[ \t]++)?&?+{WORD}(?:(?:\.|::|!|->|\(\)\.)++(?:{WORD})?+)*+(?:<[\w\s,:<>]*+(?<=>))?+"
 
 # What may precede a literal: an assignment or a label, then a type or a call.
-ASSIGN: Final = re.compile(
+ASSIGN: Final = lazy_pattern(
     r"\s*+(?:(?:[\w$@&*.\[\]<>:()?]++|,[ \t]*+(?=[\w\[]++>))++[ \t\n]++){0,6}"
     r"[\w$@&*.<>-]++(?:[ \t]*+,[ \t]*+[\w$@&*.<>-]++){0,5}(?:[ \t]*+\[[\w ]*+\])*+"
     r"(?:[ \t]*+:[\w&<>\[\]:;, \t]++)?+\s*+(?::=|=(?![=>]))\s*+"
 )
-LABEL: Final = re.compile(r"""\s*+["']?[A-Za-z][\w .()\[\]#/-]{0,40}["']?[ \t]{0,4}(?::|=>)[ \t\n]++""")
-COMMENT: Final = re.compile(r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|(?<![^\s,;{\[(])#[ \t][^\n]*+")
-BYTE_TYPES: Final = re.compile(
+LABEL: Final = lazy_pattern(r"""\s*+["']?[A-Za-z][\w .()\[\]#/-]{0,40}["']?[ \t]{0,4}(?::|=>)[ \t\n]++""")
+COMMENT: Final = lazy_pattern(r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|(?<![^\s,;{\[(])#[ \t][^\n]*+")
+BYTE_TYPES: Final = lazy_pattern(
     r"(?i)byte|char|u?int8|u8|i8|buffer|bytes|array|vec|octet|as\.raw|data|payload|list|slice|blob|pack"
 )
-ELLIPSIS: Final = re.compile(r"(?:\.{2,}|…)\s*(?:(\d+) more (?:bytes?|items?))?")
+ELLIPSIS: Final = lazy_pattern(r"(?:\.{2,}|…)\s*(?:(\d+) more (?:bytes?|items?))?")
 # Methods that keep the bytes of what they are called on; a slice, `reverse` and the like do not
 _KEEPING: Final = (
     r"getBytes|encode|toByteArray|toCharArray|toBytes|toBuffer|pack|decode|buffer|as_bytes|as_ref|as_slice|to_vec"
@@ -30,12 +31,12 @@ _ARGUMENT: Final = (
     r",\s*+(?:[a-z_]++:\s++:?+)?+&?[A-Za-z_$][\w$]*+"
     rf"(?:(?:\.|::|->)[\w$]++)*+{_ARGUMENTS}?+(?=\s*+[,)\]}}])"
 )
-TAIL: Final = re.compile(
+TAIL: Final = lazy_pattern(
     rf"(?:[\s;)\]}}>?!]++|{_ARGUMENT}|,(?=\s*+(?:[)\]}};,]|\Z))|::\s*+\w++|\.(?:{_KEEPING})\b!?{_ARGUMENTS}?+"
     r"|(?<=\s)(?:as|of)\s++[\w\[\]]++)*+"
 )
 # What an expression may have before bytes: names, calls, types and brackets
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     r"\s++|(?P<word>[A-Za-z_$@][\w$]*+)|(?P<number>[0-9]\w*+)|(?P<mark>::|->|=>|[.=!?&*,:<>()\[\]{}#@%|-])"
 )
 # fmt: off
@@ -47,7 +48,7 @@ _KEYWORDS: Final = frozenset([
 ])
 # fmt: on
 # Calls whose result has other bytes than their argument
-CHANGING: Final = re.compile(r"(?i)(?:copyof|slice|subarray|substr|reverse|concat|xor)\w{0,20}+\s*+\(")
+CHANGING: Final = lazy_pattern(r"(?i)(?:copyof|slice|subarray|substr|reverse|concat|xor)\w{0,20}+\s*+\(")
 HEAD_LIMIT: Final = 400  # characters of code before bytes
 
 
@@ -86,7 +87,7 @@ def expression_fits(text: str) -> bool:
 
 
 # `std::string content(`, `byte data[] {`
-_DECLARATION: Final = re.compile(
+_DECLARATION: Final = lazy_pattern(
     r"(?:(?:const|static|final|auto|var|unsigned)\s++){0,4}+[\w:.<>*&\[\]]++\s++\w++\s*+[(\[{]"
 )
 

@@ -5,9 +5,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.captures.pasting.source import PastedError, Source
 
-_ROW: Final = re.compile(
+_ROW: Final = lazy_pattern(
     r"""(?P<indent>[ \t]*+)(?:\|[ \t]*+)?+
     (?P<zero>0[xX])?(?:(?P<high>[0-9A-Fa-f]{4,8})(?P<join>[:`]))?(?P<offset>[0-9A-Fa-f]{1,16})h?
     (?:[ \t]?<[^<>\n]{1,200}>)?
@@ -15,30 +16,30 @@ _ROW: Final = re.compile(
     (?P<body>.*+)""",
     re.X,
 )
-_BORDER: Final = re.compile(r"[\s+|=_\u2500-\u257f-]*")
-_TITLE: Final = re.compile(
+_BORDER: Final = lazy_pattern(r"[\s+|=_\u2500-\u257f-]*")
+_TITLE: Final = lazy_pattern(
     r"(?i)offset\s*\(?[hd]?\)?|address|bytes|ascii|decoded text|text|hex\w*|0123456789abcdef"
 )
 # Netty's helpers, Go's spew and the bracket that closes it
-_TITLE_LINE: Final = re.compile(
+_TITLE_LINE: Final = lazy_pattern(
     r"read index: ?\d++ write index: ?\d++ capacity: ?\d++\s*+|\s*+[)\]}]{1,4}[;,]?\s*+"
     r"|\s*+(?:\w++: )?\(\[\](?:uint8|byte)\) (?:\(0x[0-9a-f]++\) )?\(len=\d++(?: cap=\d++)?\) \{\s*+"
 )
-_CLAIM: Final = re.compile(
+_CLAIM: Final = lazy_pattern(
     r"(?<!\d)(\d{1,12}) ?(?:B|bytes)\b\W{0,20}$|\(\[\](?:uint8|byte)\) .{0,40}\(len=(\d{1,12})"
 )
-_PACKET: Final = re.compile(
+_PACKET: Final = lazy_pattern(
     r"\s*(?:\d{1,9} +)?(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d+ .*"
     r"|\s*(?:\d{1,9} +)?\d{9,10}\.\d{6,9} .*"
     r"|(?:IP6? \S+ > \S+: |IP6? \(|ARP, |(?:[0-9a-f]{2}:){5}[0-9a-f]{2} > ).*"
     r"|(?:Frame|Packet|Reassembled|Decrypted|Uncompressed|De-chunked|Entire|Segment)\b.*:"
     r"|\s*\d+ +\d+\.\d+ +\S+ +(?:→|->) .*"
 )
-_TIMED: Final = re.compile(r"\s*(?:\d{1,9} +)?(?:\d{4}-\d\d-\d\d )?[\d:]{1,10}\.\d+ ")
-_CURL: Final = re.compile(
+_TIMED: Final = lazy_pattern(r"\s*(?:\d{1,9} +)?(?:\d{4}-\d\d-\d\d )?[\d:]{1,10}\.\d+ ")
+_CURL: Final = lazy_pattern(
     r"(?P<side>=>|<=|==) (?:Send|Recv|Info)\b.*?(?:, (?P<size>\d+) bytes \(0x[0-9a-f]+\))?"
 )
-OMISSION: Final = re.compile(r"\s*+(?:\.{2,}+|…++)\s*+")  # what a tool or a person put in place of rows
+OMISSION: Final = lazy_pattern(r"\s*+(?:\.{2,}+|…++)\s*+")  # what a tool or a person put in place of rows
 
 
 @dataclass(slots=True)

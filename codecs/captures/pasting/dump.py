@@ -12,6 +12,7 @@ from typing import Final
 from wirelens.codecs.captures.pasting.cells import Cells
 from wirelens.codecs.captures.pasting.column import is_blank, text_fits
 from wirelens.codecs.captures.pasting.cutting import OMISSION, Part, PartReader, Row
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.captures.pasting.plain import ambiguous
 from wirelens.codecs.captures.pasting.source import LIMIT, PastedError, Source
 from wirelens.codecs.captures.pasting.words import (
@@ -24,7 +25,7 @@ from wirelens.codecs.captures.pasting.words import (
     words_of,
 )
 
-_COMMENT: Final = re.compile(r"\s++(?://|#|;|--|/\*) ")  # after the words of a row
+_COMMENT: Final = lazy_pattern(r"\s++(?://|#|;|--|/\*) ")  # after the words of a row
 
 
 class Dump(PartReader):

@@ -3,17 +3,18 @@
 import re
 from typing import Final
 
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.captures.pasting.plain import ambiguous
 from wirelens.codecs.captures.pasting.source import Pasted, Source
 
-_ESCAPE: Final = re.compile(
+_ESCAPE: Final = lazy_pattern(
     r"\\(?:x\{(?P<brace>[0-9A-Fa-f]{1,2})\}|x(?P<hex>[0-9A-Fa-f]{2})|x(?P<one>[0-9A-Fa-f])(?![0-9A-Fa-f])"
     r"|u\{(?P<ubrace>[0-9A-Fa-f]{1,6})\}|u(?P<u>[0-9A-Fa-f]{4})|U(?P<U>[0-9A-Fa-f]{8})"
     r"|(?P<digits>[0-9]{1,3})|(?P<z>z)\s*|(?P<line>\n)[ \t]*"
     r"|(?P<simple>[abefnrtvs\\'\"?$`/#%&! |(){}\[\]*;<>~-]))"
 )
-_OCTAL: Final = re.compile("[0-7]{1,3}")
-_ECHO_OCTAL: Final = re.compile("0[0-7]{1,3}")
+_OCTAL: Final = lazy_pattern("[0-7]{1,3}")
+_ECHO_OCTAL: Final = lazy_pattern("0[0-7]{1,3}")
 _SIMPLE: Final = {"a": 7, "b": 8, "e": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "s": 32}
 
 

@@ -5,7 +5,6 @@ and UDP are made from addresses, ports, numbers and payload. A text that clearly
 bytes is refused, with the options that give them.
 """
 
-import re
 import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from typing import Final
 from xml.parsers.expat import ExpatError, ParserCreate, errors
 
 from wirelens.codecs.captures.pasting.packets import capture_of
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.captures.pasting.rows import PACKETS
 from wirelens.codecs.captures.pasting.source import Pasted, Source
 
@@ -50,19 +50,21 @@ _IPV6: Final = Struct(">IHBB")
 FIN: Final = 1
 PUSH_ACK: Final = 0x18
 
-_START: Final = re.compile(r'\s*(?:\[\s*\{\s*"_index"\s*:|\{\s*"index"\s*:\s*\{|\{\s*"timestamp"\s*:)')
-_SPACE: Final = re.compile(r"[\s,]*")
-_NO_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # no characters of XML
+_START: Final = lazy_pattern(r'\s*(?:\[\s*\{\s*"_index"\s*:|\{\s*"index"\s*:\s*\{|\{\s*"timestamp"\s*:)')
+_SPACE: Final = lazy_pattern(r"[\s,]*")
+_NO_XML: Final = lazy_pattern(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
+)  # no characters of XML
 _CUT_XML: Final = frozenset(
     errors.codes[text] for text in (errors.XML_ERROR_NO_ELEMENTS, errors.XML_ERROR_UNCLOSED_TOKEN)
 )
-_NAME: Final = re.compile(r"_?[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)+|data")
-_HEX: Final = re.compile(r"(?:[0-9A-Fa-f]{2}:?)*")
-_DETAIL: Final = re.compile(r"Frame \d+: \d+ bytes on wire \(\d+ bits\), (\d+) bytes captured.*")
-_EPOCH: Final = re.compile(r"\s+(?:Epoch Arrival |Epoch )Time: (\d+\.\d+)(?: seconds)?")
-_DETAIL_ROW: Final = re.compile(r"([0-9a-f]{4,8})  ((?:[0-9a-f]{2} ){0,15}[0-9a-f]{2})(?: .*)?")
-_DETAIL_BUFFER: Final = re.compile(r"([A-Z][\w -]*) \(\d+ bytes\):")
-_ONE_LINE: Final = re.compile(
+_NAME: Final = lazy_pattern(r"_?[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)+|data")
+_HEX: Final = lazy_pattern(r"(?:[0-9A-Fa-f]{2}:?)*")
+_DETAIL: Final = lazy_pattern(r"Frame \d+: \d+ bytes on wire \(\d+ bits\), (\d+) bytes captured.*")
+_EPOCH: Final = lazy_pattern(r"\s+(?:Epoch Arrival |Epoch )Time: (\d+\.\d+)(?: seconds)?")
+_DETAIL_ROW: Final = lazy_pattern(r"([0-9a-f]{4,8})  ((?:[0-9a-f]{2} ){0,15}[0-9a-f]{2})(?: .*)?")
+_DETAIL_BUFFER: Final = lazy_pattern(r"([A-Z][\w -]*) \(\d+ bytes\):")
+_ONE_LINE: Final = lazy_pattern(
     r"\s*\d+\s+[\d.]+\s+\S+\s+(?:→|->)\s+\S+\s+\S.*"
     r"|(?:\d\d:\d\d:\d\d|\d{9,10})\.\d+ IP6? \S+\.\d+ > \S+\.\d+: .*"
 )

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from struct import Struct
 from typing import Final
 
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
+
 ETHERNET: Final = 1
 RAW: Final = 101
 COOKED: Final = 113
@@ -24,15 +26,15 @@ _SNAP: Final = 1 << 18
 PADDING: Final = 64  # a frame has fewer bytes after the IP packet: padding, a checksum
 _SAMPLE: Final = 500  # at most this many frames decide on the link type
 
-_TIME: Final = re.compile(
+_TIME: Final = lazy_pattern(
     r"""\s*(?:\d{1,9}[ ]{1,9})?
     (?:(?P<date>\d{4}-\d\d-\d\d)[ ])?
     (?:(?P<clock>\d\d:\d\d:\d\d)|(?P<seconds>\d{1,10}))[.](?P<fraction>\d{1,9})[ ]""",
     re.X,
 )
 # tcpdump -ttt and -ttttt: the time since the previous packet, or since the first; it is unknown which
-_SINCE: Final = re.compile(r"\s+\d\d:\d\d:\d\d\.\d")
-_NO_FRAME: Final = re.compile(r"(?:Reassembled|Decrypted|Uncompressed|De-chunked|Entire|Segment)\b")
+_SINCE: Final = lazy_pattern(r"\s+\d\d:\d\d:\d\d\.\d")
+_NO_FRAME: Final = lazy_pattern(r"(?:Reassembled|Decrypted|Uncompressed|De-chunked|Entire|Segment)\b")
 
 _ETHERTYPES: Final = frozenset([0x0800, 0x86DD, 0x8100, 0x88A8, 0x8847, 0x8864])
 _IP4: Final = 0x0800

@@ -9,30 +9,31 @@ import re
 import urllib.parse
 from typing import Final
 
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.captures.pasting.quick import BLOCK
 from wirelens.codecs.captures.pasting.source import Pasted, PastedError, Source
 
-_HEX_PAIRS: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]{2}\s++)*+(?:[0-9A-Fa-f]{2})?")
-_HEX_PAIRS_JOINED: Final = re.compile(r"\s*+[0-9A-Fa-f]{2}([:,-])(?:[0-9A-Fa-f]{2}\1)*+[0-9A-Fa-f]{2}\s*+")
+_HEX_PAIRS: Final = lazy_pattern(r"\s*+(?:[0-9A-Fa-f]{2}\s++)*+(?:[0-9A-Fa-f]{2})?")
+_HEX_PAIRS_JOINED: Final = lazy_pattern(r"\s*+[0-9A-Fa-f]{2}([:,-])(?:[0-9A-Fa-f]{2}\1)*+[0-9A-Fa-f]{2}\s*+")
 _HEX_OR_BLANK: Final = dict.fromkeys(map(ord, "0123456789abcdefABCDEF \t\n\r\v\f"))
-_CLOCK: Final = re.compile(r"\s*+[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\s(?!.{0,80}:)")
-_LETTER: Final = re.compile("[A-Fa-f]")
-_SEPARATORS: Final = re.compile(r"[\s,;:|_.-]+")
-_WORD: Final = re.compile(r"[^\s,;:|_]+")
-_SIGNED: Final = re.compile(r"[-+]?[0-9]{1,3}")
-_ELLIPSIS: Final = re.compile(r"\.\.+|…")
-_HEX: Final = re.compile(r"[0-9A-Fa-f]+")
+_CLOCK: Final = lazy_pattern(r"\s*+[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\s(?!.{0,80}:)")
+_LETTER: Final = lazy_pattern("[A-Fa-f]")
+_SEPARATORS: Final = lazy_pattern(r"[\s,;:|_.-]+")
+_WORD: Final = lazy_pattern(r"[^\s,;:|_]+")
+_SIGNED: Final = lazy_pattern(r"[-+]?[0-9]{1,3}")
+_ELLIPSIS: Final = lazy_pattern(r"\.\.+|…")
+_HEX: Final = lazy_pattern(r"[0-9A-Fa-f]+")
 _HEX_LETTERS: Final = dict.fromkeys(map(ord, "0123456789abcdefABCDEF \t\n\r\v\f,;:|_.-"))
 # The offset of a dump's row before pairs, or before words of two bytes
-_OFFSET_ROW: Final = re.compile(
+_OFFSET_ROW: Final = lazy_pattern(
     r"\s*(?P<offset>[0-9A-Fa-f]{4,8}):?(?P<gap>[ \t]+)[0-9A-Fa-f]{2}(?:[ \t]{1,3}[0-9A-Fa-f]{2})*\s*"
 )
-_OFFSET_INSIDE: Final = re.compile(
+_OFFSET_INSIDE: Final = lazy_pattern(
     r"(?<!\S)(?P<offset>[0-9A-Fa-f]{4,8}):?[ \t]++"
     r"(?P<pairs>(?:[0-9A-Fa-f]{2}[ \t]{1,3}){4,}?(?:[0-9A-Fa-f]{2})?[ \t]*)"
     r"(?P<next>[0-9A-Fa-f]{4,8}):?[ \t]{1,4}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])"
 )
-_LINE_NUMBER: Final = re.compile(r"[ \t]*+[1-9][0-9]*+(\t|  )")
+_LINE_NUMBER: Final = lazy_pattern(r"[ \t]*+[1-9][0-9]*+(\t|  )")
 _NO_BLANKS: Final = dict.fromkeys(map(ord, " \t\n\r\v\f"))
 
 
@@ -301,7 +302,7 @@ def _marks(text: str) -> set[str]:
 # ------------------------------------------------------------------------------- other bare numbers
 
 
-_FIRST_NUMBER: Final = re.compile(r"[\s,;]*[-+]?[0-9]{1,3}(?:[\s,;]|$)")
+_FIRST_NUMBER: Final = lazy_pattern(r"[\s,;]*[-+]?[0-9]{1,3}(?:[\s,;]|$)")
 
 
 def read_decimal(source: Source, forced: bool = False) -> Pasted | None:
@@ -385,7 +386,7 @@ def read_octal(source: Source, forced: bool = False) -> Pasted | None:
     return Pasted(b"".join(int(word, 8).to_bytes(size, "little") for word in words), "octal")
 
 
-_FIRST_BITS: Final = re.compile(r"[\s,_|]*(?:0b)?[01]{8}")
+_FIRST_BITS: Final = lazy_pattern(r"[\s,_|]*(?:0b)?[01]{8}")
 
 
 def read_bits(source: Source, forced: bool = False) -> Pasted | None:
@@ -407,12 +408,12 @@ def read_bits(source: Source, forced: bool = False) -> Pasted | None:
     return Pasted(bytes(int(word.removeprefix("0b"), 2) for word in words), "bits")
 
 
-_PREFIXED: Final = re.compile(
+_PREFIXED: Final = lazy_pattern(
     r"(?:0[xX](?P<x>[0-9A-Fa-f]+)|&[hH](?P<vb>[0-9A-Fa-f]{1,2})|\$(?P<d>[0-9A-Fa-f]{2})"
     r"|(?P<h>0?[0-9A-Fa-f]{1,2})[hH]|16#(?P<e>[0-9A-Fa-f]{1,2})#?|(?P<p>[0-9A-Fa-f]{2})(?=0[xX]))"
 )
 _PREFIX_LETTERS: Final = dict.fromkeys(map(ord, "xX \t\n\r\v\f,;|"))
-_DIRECTIVE: Final = re.compile(r"(?m)^[ \t]*(?:\.byte|db|DB|\.db|dc\.b|DCB|defb|fcb)(?=[ \t])")
+_DIRECTIVE: Final = lazy_pattern(r"(?m)^[ \t]*(?:\.byte|db|DB|\.db|dc\.b|DCB|defb|fcb)(?=[ \t])")
 
 
 def read_prefixed(source: Source, forced: bool = False) -> Pasted | None:
@@ -484,10 +485,10 @@ def words_of(source: Source, digits: list[str], offset: int) -> Pasted | None:
 
 # ---------------------------------------------------------------------------------- text encodings
 
-_B64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-_B32: Final = re.compile(r"[A-Z2-7]+={0,6}")
-_PEM: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----\n(.*?)-----END \1-----", re.S)
-_DATA_URL: Final = re.compile(r"data:[\w.+/-]*(?:;[\w=.+-]+)*;base64,", re.I)
+_B64: Final = lazy_pattern(r"[A-Za-z0-9+/_-]+={0,2}")
+_B32: Final = lazy_pattern(r"[A-Z2-7]+={0,6}")
+_PEM: Final = lazy_pattern(r"-----BEGIN ([A-Z0-9 ]+)-----\n(.*?)-----END \1-----", re.S)
+_DATA_URL: Final = lazy_pattern(r"data:[\w.+/-]*(?:;[\w=.+-]+)*;base64,", re.I)
 
 
 def base64_bytes(text: str) -> bytes | None:
@@ -602,8 +603,8 @@ def read_base32(source: Source, forced: bool = False) -> Pasted | None:
     return Pasted(data, "base32")
 
 
-_PERCENT: Final = re.compile(r"(?:[A-Za-z0-9._~*!'()-]++|%[0-9A-Fa-f]{2})++")
-_QUOTED: Final = re.compile(r"(?:[!-<>-~]++|=[0-9A-F]{2}|=\n)++")
+_PERCENT: Final = lazy_pattern(r"(?:[A-Za-z0-9._~*!'()-]++|%[0-9A-Fa-f]{2})++")
+_QUOTED: Final = lazy_pattern(r"(?:[!-<>-~]++|=[0-9A-F]{2}|=\n)++")
 
 
 def read_percent(source: Source, forced: bool = False) -> Pasted | None:

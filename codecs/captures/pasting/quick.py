@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.captures.pasting.source import LIMIT, Pasted, PastedError
 
 BLOCK: Final = 1 << 16  # characters: longer texts are long, and are read in blocks of this size
@@ -38,10 +39,10 @@ _STYLES: Final = (
 )
 
 _ITEM: Final = r"(?:0[xX][0-9A-Fa-f]{1,2}|-?[0-9]{1,3})"
-_LIST_START: Final = re.compile(rf"[\[{{(]\s*(?={_ITEM}\s*,)")
-_LIST: Final = re.compile(rf"\s*+(?:{_ITEM}\s*+,\s*+)*+(?:{_ITEM}\s*+)?")
+_LIST_START: Final = lazy_pattern(rf"[\[{{(]\s*(?={_ITEM}\s*,)")
+_LIST: Final = lazy_pattern(rf"\s*+(?:{_ITEM}\s*+,\s*+)*+(?:{_ITEM}\s*+)?")
 _NUMBER_LETTERS: Final = dict.fromkeys(map(ord, "0123456789-,; \t\n\v\f"))
-_LENGTH: Final = re.compile(r"_len = ([0-9]{1,12});\s*$")
+_LENGTH: Final = lazy_pattern(r"_len = ([0-9]{1,12});\s*$")
 
 Careful = Callable[[str], Pasted | None]
 

@@ -1,11 +1,11 @@
 """The pasted text as the readers see it: clean lines, and the way back to where a character stood."""
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.errors import WirelensError
 
 LIMIT: Final = 64 << 20  # octets that squeezed rows (`*`) of one text may stand for
@@ -39,13 +39,15 @@ class Pasted:
     note: str = ""  # which lines were taken; of a text that is mostly hex but `raw`, why it is not hex
 
 
-_ANSI: Final = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]")
-_ZERO_WIDTH: Final = re.compile("[\u200b\u200c\u200d\u200e\u200f\u2060\ufeff]")
-_CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-_QUOTE: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
-_COMMENT: Final = re.compile(r"[ \t]*(?://+|#+|--|;+|\*(?=[ \t]+\S))[ \t]")
-_FENCE: Final = re.compile(r"[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+[\w+.-]*+[ \t]*+")
-_TAG: Final = re.compile(
+_ANSI: Final = lazy_pattern(
+    r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]"
+)
+_ZERO_WIDTH: Final = lazy_pattern("[\u200b\u200c\u200d\u200e\u200f\u2060\ufeff]")
+_CONTROL: Final = lazy_pattern("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_QUOTE: Final = lazy_pattern(r"[ \t]*(?:>[ \t]?)+")
+_COMMENT: Final = lazy_pattern(r"[ \t]*(?://+|#+|--|;+|\*(?=[ \t]+\S))[ \t]")
+_FENCE: Final = lazy_pattern(r"[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+[\w+.-]*+[ \t]*+")
+_TAG: Final = lazy_pattern(
     r"\{(?:code|noformat)(?::[^{}\n]{0,80})?\}|\[/?code(?:=\w{1,20})?\]|<pre[^<>\n]{0,80}>(?:<code[^<>\n]{0,80}>)?"
     r"|(?:</code>)?</pre>|</?code[^<>\n]{0,80}>"
 )

@@ -17,6 +17,7 @@ from wirelens.codecs.captures.pasting.context import (
     expression_fits,
 )
 from wirelens.codecs.captures.pasting.escapes import escaped_enough, unescape
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.captures.pasting.plain import (
     ambiguous,
     base64_bytes,
@@ -28,31 +29,31 @@ from wirelens.codecs.captures.pasting.plain import (
 from wirelens.codecs.captures.pasting.source import Pasted, Source
 
 MOST_LITERALS: Final = 1 << 16  # string literals in one text; a text with more is a document
-_STRING: Final = re.compile(
+_STRING: Final = lazy_pattern(
     r"""(?P<prefix>\$|[A-Za-z]{1,2}(?=["'])|u8)?(?P<quote>"(?P<d>[^"\\]*+(?:\\.[^"\\]*+)*+)"|'(?P<s>[^'\\]*+(?:\\.[^'\\]*+)*+)'|`(?P<b>[^`]*+)`)""",
     re.S,
 )
 # Between a literal and the name of its codec, another literal
-_CODEC_JOIN: Final = re.compile(r"\)?\]?\s*+(?:,|\.\w++\(?)\s*+\(?\s*+")
+_CODEC_JOIN: Final = lazy_pattern(r"\)?\]?\s*+(?:,|\.\w++\(?)\s*+\(?\s*+")
 _TEXT_PREFIXES: Final = ("", "b", "B", "u", "U", "L", "r", "R", "u8", "c", "$", "s", "f")
-_HEX_TEXT: Final = re.compile(r"\s*+(?:[0-9A-Fa-f]++[\s:,-]*+)++")
+_HEX_TEXT: Final = lazy_pattern(r"\s*+(?:[0-9A-Fa-f]++[\s:,-]*+)++")
 # A literal that is the message of an error
-_MESSAGE: Final = re.compile(r"\.(?:expect|context|with_context|orElseThrow|getOrElse)\($")
+_MESSAGE: Final = lazy_pattern(r"\.(?:expect|context|with_context|orElseThrow|getOrElse)\($")
 # What joins strings: as a function before them, as a method between or after them
-_JOINING: Final = re.compile(r"(?i)\b(?:join|joinToString|mkString|concat|implode|append)\b")
-_JOIN_HEAD: Final = re.compile(
+_JOINING: Final = lazy_pattern(r"(?i)\b(?:join|joinToString|mkString|concat|implode|append)\b")
+_JOIN_HEAD: Final = lazy_pattern(
     r"(?i)(?:new\s+StringBuilder\s*+\(\s*+\)\s*+)?+(?:\b[a-z]{1,40}+(?=\.))?+\.?+(?<!\w)"
     r"(?:join|concat|implode|append)!?+\s*+\([\s,]*+(?:(?:\[\]string|new\s++String\[\])\s*+)?+[\[({]?+\s*+\Z"
 )
-_JOIN_TAIL: Final = re.compile(
+_JOIN_TAIL: Final = lazy_pattern(
     r"(?i)(?:[\])}]|(?<!\s))\s*+\.\s*+(?:join|joinToString|mkString)\b(?:\s*+\(\s*+\))?+"
     r"|,\s*+(?=\)\s*+[;)]*+\s*+\Z)"
 )
-_LIST_MARK: Final = re.compile(r"(?i)\s*+(?:,|\)?+\s*+\.\s*+(?:concat|append)\s*+\()\s*+")
-_BETWEEN: Final = re.compile(r"[\s:,-]*+")  # a string that separates the joined ones, if it is not empty
-_RAW_MARK: Final = re.compile(r"\b[bc]?r(#{1,8})\Z")
-_HEX_CALL: Final = re.compile(r"(?i)hex|a2b_qp0")
-_B64_CALL: Final = re.compile(r"(?i)b64|base64|atob")
+_LIST_MARK: Final = lazy_pattern(r"(?i)\s*+(?:,|\)?+\s*+\.\s*+(?:concat|append)\s*+\()\s*+")
+_BETWEEN: Final = lazy_pattern(r"[\s:,-]*+")  # a string that separates the joined ones, if it is not empty
+_RAW_MARK: Final = lazy_pattern(r"\b[bc]?r(#{1,8})\Z")
+_HEX_CALL: Final = lazy_pattern(r"(?i)hex|a2b_qp0")
+_B64_CALL: Final = lazy_pattern(r"(?i)b64|base64|atob")
 _CODECS: Final = {
     "hex": "hex",
     "h*": "hex",
@@ -69,11 +70,11 @@ _CODECS: Final = {
     "utf-8": "",
     "escape": "",
 }
-_STRACE: Final = re.compile(
+_STRACE: Final = lazy_pattern(
     r"(?:\[pid\s+\d+\]\s+|\d+\s+)?(?:[\d:.]+\s+)?"
     r"(?:write|read|send|sendto|recv|recvfrom|pwrite64|pread64)\(\d+(?:<[^>]*>)?, "
 )
-_SHELL: Final = re.compile(r"(?:[$#%]\s+)?(?P<name>echo|printf)\b(?P<options>(?:\s+-[neE]+|\s+--)*)\s+")
+_SHELL: Final = lazy_pattern(r"(?:[$#%]\s+)?(?P<name>echo|printf)\b(?P<options>(?:\s+-[neE]+|\s+--)*)\s+")
 
 
 def read_strings(source: Source, style: str = "", forced: bool = False) -> Pasted | None:

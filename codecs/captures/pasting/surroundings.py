@@ -5,47 +5,48 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from wirelens.codecs.captures.pasting.cutting import is_frame, row_of
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.captures.pasting.plain import strong_base64
 from wirelens.codecs.captures.pasting.source import Source, blanks
 
 # A quoted text, or a comment: to the end of the line, or between marks
-_QUOTED_OR_COMMENT: Final = re.compile(
+_QUOTED_OR_COMMENT: Final = lazy_pattern(
     r"(?P<quoted>\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+\"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"
     r"|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|(?<![^\s,;{}()\[\]\"'])(?://|#|--|;(?=[ \t]))[^\n]*+"
 )
-_TIME: Final = re.compile(
+_TIME: Final = lazy_pattern(
     r"[\[(<]?(?:[IWEFDV]\d{4} )?"
     r"(?:(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d[-/.]\d\d(?:[-/.]\d{4})?|[A-Z][a-z]{2} [ \d]\d)[T ,]{1,2})?"
     r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?Z| ?[+-]\d\d:?\d\d| [A-Z]{3,4}(?= ))?[\])>]?[:,]?[ \t]{1,8}"
     r"|\[[ \d]{1,8}\.\d{3,9}\][ \t]{1,8}"
 )
 # Parts of a log line before its message; none of them can be hex
-_LOG_PARTS: Final = re.compile(
+_LOG_PARTS: Final = lazy_pattern(
     r"(?:(?:\[[^\]\n]{0,80}\]|\([^)\n]{0,80}\)"
     r"|[\dA-Fa-f$./:@-]{0,80}[g-zG-Z_][\w$./@:-]{0,80}(?:\[\d{1,9}\])?|-->|[|:>-])[:,]?[ \t]{1,8}){1,12}+"
 )
-_NUMBERED: Final = re.compile(
+_NUMBERED: Final = lazy_pattern(
     r"[ \t]*+(\d{1,6})(?:[.):|][ \t]|:(?=[0-9A-Fa-f]{4})|[ \t]*+\|[ \t]|\t|  )[ \t]*+"
 )
 _SEPARATORS: Final = (" - ", ": ", "] ", " | ", "\t")
-_WORDS: Final = re.compile(r"[^\s,;:|(){}\[\]<>\"'.=_?!-]+")
-_BYTES: Final = re.compile(
+_WORDS: Final = lazy_pattern(r"[^\s,;:|(){}\[\]<>\"'.=_?!-]+")
+_BYTES: Final = lazy_pattern(
     r"0[xX][0-9A-Fa-f]{1,16}|[0-9A-Fa-f]{2}|(?=[A-Fa-f]{0,7}[0-9])[0-9A-Fa-f]{4}|[0-9]{1,3}|[0-9A-Fa-f]{8,}"
     r"|(?:\\x[0-9A-Fa-f]{2})++"
 )
 _MOST_TRIED: Final = 1 << 14  # characters of a text in which words are left out by way of trial
 _MOST_WORDS: Final = 16  # words, and lines, that are tried
-_PLAIN_WORD: Final = re.compile("[A-Za-z]{2,30}")
+_PLAIN_WORD: Final = lazy_pattern("[A-Za-z]{2,30}")
 _ALIKE: Final = 6  # characters at the start of two lines that show the same writer
-_HEXISH: Final = re.compile("(?:0?[xX])?[0-9A-Fa-f]{2,}")
-_PAIRS: Final = re.compile(r"(?<![^\s:])[0-9A-Fa-f]{2}(?:[ :,-]{1,2}[0-9A-Fa-f]{2}){2,}+(?!\w)")
-_BARE_HEX: Final = re.compile(r"(?<![^\s|])(?=[A-Fa-f]{0,20}[0-9])[0-9A-Fa-f]{16}")
-_NUMBER: Final = re.compile("0[xX][0-9A-Fa-f]+")
+_HEXISH: Final = lazy_pattern("(?:0?[xX])?[0-9A-Fa-f]{2,}")
+_PAIRS: Final = lazy_pattern(r"(?<![^\s:])[0-9A-Fa-f]{2}(?:[ :,-]{1,2}[0-9A-Fa-f]{2}){2,}+(?!\w)")
+_BARE_HEX: Final = lazy_pattern(r"(?<![^\s|])(?=[A-Fa-f]{0,20}[0-9])[0-9A-Fa-f]{16}")
+_NUMBER: Final = lazy_pattern("0[xX][0-9A-Fa-f]+")
 _MANY: Final = 8  # bytes after others on a line that are no comment
 # What ends with the offset of a dump's row
-_OFFSET_END: Final = re.compile(r"(?:^|[\s|])((?:0[xX])?[0-9A-Fa-f]{4,16})[:|>-]?\s*$")
-_CLOCK: Final = re.compile(r"\d\d:\d\d:\d\d")
-_LONG_HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?=[A-Fa-f]{0,20}[0-9])[0-9A-Fa-f]{16,}+(?![0-9A-Za-z])")
+_OFFSET_END: Final = lazy_pattern(r"(?:^|[\s|])((?:0[xX])?[0-9A-Fa-f]{4,16})[:|>-]?\s*$")
+_CLOCK: Final = lazy_pattern(r"\d\d:\d\d:\d\d")
+_LONG_HEX: Final = lazy_pattern(r"(?<![0-9A-Za-z])(?=[A-Fa-f]{0,20}[0-9])[0-9A-Fa-f]{16,}+(?![0-9A-Za-z])")
 
 
 def uncommented(source: Source) -> Source | None:

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-_SEPARATOR: Final = re.compile(r"[ \t]*(?:[:|,][ \t]*)?")
+from wirelens.codecs.captures.pasting.patterns import lazy_pattern
+
+_SEPARATOR: Final = lazy_pattern(r"[ \t]*(?:[:|,][ \t]*)?")
 
 
 @dataclass(frozen=True, slots=True)
