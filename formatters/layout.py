@@ -273,12 +273,15 @@ def target_words(node: Node, layout: Layout) -> Line:
     from wirelens.codecs.node import Node as View
 
     target = node.target
+    number = f"#{node.reference} " if node.reference >= 0 or target < 0 else ""
     if target < 0:
-        return [(ERROR, f"→ #{node.reference} nothing")]
+        path = next((part.text for part in node.parts()), None)
+        shown = number if path is None else f"{clean(path)} "
+        return [(ERROR, f"→ {shown}nothing")]
     view = View(node.tape, target, node.buffer)
     name = view.type_name or view.kind_name
     at = int(node.buffer.absolute(node.tape.start(target)))
-    line: Line = [(REFERENCE, f"→ #{node.reference} {clean(name.rpartition('.')[2] or name)}")]
+    line: Line = [(REFERENCE, f"→ {number}{clean(name.rpartition('.')[2] or name)}")]
     return line if layout.plain else [*line, (DIM, f" at {at}")]
 
 

@@ -142,10 +142,12 @@ def class_notes(tape: Tape) -> None:
             buffer = tape.buffers[int(tape.number(index))]
         elif (kind == t.TYPE and tape.number(index) == index) or kind == t.CLASS:
             text: i64 = index + 1
-            while text < tape.next(index) and not t.STRING <= tape.kind(text) <= t.STRING16:
+            while text < tape.next(index) and not _is_text(tape.kind(text)):
                 text = tape.next(text)
             if text < tape.next(index):
                 name = content_of(tape, text, buffer.data)
+                if tape.kind(text) >= t.LATIN1:
+                    name = (Node(tape, int(text), buffer).text or "").encode("utf-8", "surrogatepass")
                 number = names_number(name, 0, len(name))
                 if number:
                     numbers = True
@@ -174,6 +176,11 @@ def class_notes(tape: Tape) -> None:
         index += 1
     lost.note(tape)
     notes.note_companions()
+
+
+def _is_text(kind: i64) -> bool:
+    """Whether a node of a kind is a text."""
+    return t.STRING <= kind <= t.STRING16 or kind >= t.LATIN1
 
 
 def is_generic(tape: Tape, method: i64, data: bytes) -> bool:

@@ -6,6 +6,7 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
+from wirelens.codecs.hessian.well_known_classes import harmless
 from wirelens.codecs.jsonb import vocabulary as v
 from wirelens.codecs.jsonb.references import References
 from wirelens.codecs.node import Node, double_of, single_of
@@ -59,6 +60,7 @@ class Document:
         self.usual = True  # whether the numbers read since this was set were in their shortest forms
         self.definers: Final[dict[int, int]] = {}  # the node that defines a number, of a type or a name
         self.texts: Final[dict[str, int]] = {}  # the number of a text
+        self.odd: Final[set[int]] = set()  # numbers whose text has another one
         self.defined: i64 = 0  # definitions so far
         self.containers: i64 = 0
         self.references: References | None = None
@@ -208,7 +210,7 @@ class Document:
             definer = self.definers.get(int(number))
             if definer is not None:
                 tape.set_number(node, definer)
-                usual = usual and self.texts.get(self._key(definer + 1)) == number
+                usual = usual and int(number) not in self.odd
             elif number >= 0:
                 cursor.pos = at
                 raise cursor.error("bad-value", at, f"the name with the number {number} was never defined")
@@ -228,11 +230,18 @@ class Document:
             key = self._key(text_node)
             usual = usual and cursor.pos - at == int_size(number)
             usual = usual and number == self.defined and key not in self.texts
-            self.texts.setdefault(key, int(number))
+            if self.texts.setdefault(key, int(number)) == number:
+                self.odd.discard(int(number))
+            else:
+                self.odd.add(int(number))
             self.definers[int(number)] = int(node)
             self.defined += 1
             tape.set_number(node, node)
-            tape.unchecked_names = tape.unchecked_names or head & t.KIND_MASK == t.TYPE
+            if head & t.KIND_MASK == t.TYPE and not tape.unchecked_names:
+                plain = tape.kind(text_node) == t.STRING16
+                start_of = tape.number(text_node)
+                if not plain or not harmless(cursor.data, start_of, tape.end(text_node)):
+                    tape.unchecked_names = True
         else:
             raise cursor.error("bad-value", cursor.pos, f"expected a name or its number, not {byte:02x}")
         tape.close(node, cursor.pos)

@@ -334,6 +334,14 @@ def test_a_class_known_from_attacks_is_noted() -> None:
     assert codes(one(data, "jsonb")) == ["gadget-class"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "gb18030"])
+def test_such_a_class_is_noted_in_any_encoding(encoding: str) -> None:
+    name = "com.sun.rowset.JdbcRowSetImpl".encode(encoding)
+    byte = {"utf-8": 0x7A, "utf-16-le": 0x7C, "utf-16-be": 0x7D, "gb18030": 0x7E}[encoding]
+    length = bytes([len(name)]) if len(name) < 48 else bytes([0x38, len(name)])
+    assert codes(one(b"\x92" + bytes([byte]) + length + name + b"\0\xa6\xa5", "jsonb")) == ["gadget-class"]
+
+
 def test_references_that_lead_nowhere_are_noted() -> None:
     record = one(bytes.fromhex(written([{"$ref": "$.a"}, {"$ref": "$[0]"}, {"$ref": "$[x"}])), "jsonb")
     assert codes(record) == ["dangling-ref", "dangling-ref"]
