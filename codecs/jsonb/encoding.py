@@ -50,7 +50,7 @@ def encode_value(value: Json, out: BytesWriter, path: str) -> None:
 class _Frame:
     """A container being written: its items, of which `next` are done."""
 
-    def __init__(self, items: list[Json], mode: int, closer: bytes, place: Path, path: str) -> None:
+    def __init__(self, items: list[Json], mode: int, closer: bytes, place: Path, path: Path) -> None:
         self.items: Final = items
         self.mode: Final = mode
         self.closer: Final = closer
@@ -69,17 +69,17 @@ class _Frame:
             return ".$value"
         return f".{self.items[at - at % 2]}"
 
-    def path_step(self) -> str:
+    def path_step(self) -> Path:
         """The path, as references have it, to the item before `next`."""
         at = self.next - 1
         if self.mode == _INNER:
             return self.path
         if self.mode == _ITEMS:
-            return f"{self.path}[{at}]"
+            return Path(self.path, f"[{at}]")
         key = self.items[at - at % 2]
         if isinstance(key, dict) and len(key) == 1:
             key = next(iter(key.values()))
-        return f"{self.path}." + _ESCAPED.sub(r"\\\g<0>", key if isinstance(key, str) else str(key))
+        return Path(self.path, "." + _ESCAPED.sub(r"\\\g<0>", key if isinstance(key, str) else str(key)))
 
 
 class Encoder(Scalars):
@@ -91,8 +91,9 @@ class Encoder(Scalars):
         self.texts: Final[dict[int, str]] = {}
         self.defined = 0
         self.frames: Final[list[_Frame]] = []
-        self.labels: Final[dict[Json, str]] = {}  # the paths of what has a label
+        self.labels: Final[dict[str | int, Path]] = {}  # the paths of what has a label
         self.last_path = ""  # of the reference written last
+        self.path: Path | None = None  # of the container with a label that is about to be opened
 
     def write(self, value: Json, place: Path) -> None:
         """Write the document of a value. Raises EncodeError."""
@@ -116,11 +117,13 @@ class Encoder(Scalars):
     def _open(self, items: list[Json], mode: int, closer: bytes) -> None:
         if len(self.frames) >= v.MOST_LEVELS:
             raise self.place.error(f"more than {v.MOST_LEVELS:,} containers inside one another")
-        self.frames.append(_Frame(items, mode, closer, self.place, self._path()))
+        path = self._path() if self.path is None else self.path
+        self.path = None
+        self.frames.append(_Frame(items, mode, closer, self.place, path))
 
-    def _path(self) -> str:
+    def _path(self) -> Path:
         """The path of the value being written, as references have it."""
-        return self.frames[-1].path_step() if self.frames else "$"
+        return self.frames[-1].path_step() if self.frames else Path(None, "$")
 
     def _value(self, item: Json) -> None:
         out = self.out
@@ -266,7 +269,8 @@ class Encoder(Scalars):
                 raise wrong(self.place, "expected a label: text or a number", ".$id")
             if label in self.labels:
                 raise wrong(self.place, f"the label {label!r} is given twice in one document", ".$id")
-            self.labels[label] = self._path()
+            self.path = self._path()
+            self.labels[label] = self.path
 
     def _type(self, kind: Json, wire: dict[str, Json]) -> None:
         """Write the type before a container, if it has one."""
@@ -406,26 +410,30 @@ class Encoder(Scalars):
 
     def _reference(self, target: Json) -> None:
         """Write a reference: a path as it is, or what the usual writer has for a label."""
-        path = target
-        if target in self.labels and (not isinstance(target, str) or target[:1] not in "$.#"):
-            path = self.labels[target]
-            if self.frames and self._holder() == path:
-                path = ".."
-            elif path == self.last_path:
+        if isinstance(target, bool) or not isinstance(target, (int, str)):
+            raise self.wrong_under("$ref", "expected a path, or a label: text or a number")
+        label = None if isinstance(target, str) and target[:1] in ("$", ".", "#") else self.labels.get(target)
+        if label is None:
+            if not isinstance(target, str):
+                raise self.wrong_under("$ref", f"no $id before it has the label {target!r}")
+            path = target
+        elif label is self._holder():
+            path = self.last_path = ".."
+        else:
+            path = label.text()
+            if path == self.last_path:
                 path = "#-1"
-            if path != "#-1":
-                self.last_path = str(path)
-        if not isinstance(path, str):
-            raise self.wrong_under("$ref", f"no $id before it has the label {target!r}")
+            else:
+                self.last_path = path
         self.out.append(v.REFERENCE)
         self.write_text(path)
 
-    def _holder(self) -> str:
+    def _holder(self) -> Path | None:
         """The path of the container that holds the value being written."""
         for frame in reversed(self.frames):
             if frame.mode != _INNER:
                 return frame.path
-        return ""
+        return None
 
 
 def _flat(members: dict[str, Json]) -> list[Json]:

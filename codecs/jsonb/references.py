@@ -12,7 +12,7 @@ from wirelens.codecs.tape import Buffer, Tape
 ROOT: Final = "$"
 HOLDER: Final = ".."
 AGAIN: Final = "#-1"
-MOST_STEPS: Final = 1 << 20  # members that are looked at for all references of one document
+MOST_STEPS: Final = 1 << 18  # members that are looked at for all references of one document
 
 _STEP: Final = re.compile(r"\[(\d{1,9})\]|\.((?:[^\\.\[]|\\.)*)", re.DOTALL)
 
@@ -41,8 +41,6 @@ class References:
             text = Node(tape, index + 1, self.buffer).text or ""
             path = path if text == AGAIN else text
             target = holder if path == HOLDER else self._at(path, int(root))
-            while target >= 0 and tape.kind(target) == t.TYPED and tape.kind(target + 1) != t.TYPE:
-                target += 1
             if target < 0:
                 where = int(tape.start(index))
                 tape.note("dangling-ref", where, f"nothing is at the path {path or text}", self.buffer)
@@ -81,10 +79,12 @@ class References:
         tape = self.tape
         if tape.kind(index) == t.REF:
             index = int(tape.number(index) >> 32) - 1
-        levels = 0
-        while index >= 0 and tape.kind(index) == t.TYPED and levels < t.MOST_LEVELS:
-            index = int(tape.next(index + 1))
-            levels += 1
+        while index >= 0 and tape.kind(index) == t.TYPED:
+            self.steps += 1
+            inner = int(tape.next(index + 1))
+            if inner >= tape.next(index) or self.steps > MOST_STEPS:
+                return -1
+            index = inner
         return index
 
     def _item(self, index: int, position: int) -> int:
@@ -120,5 +120,8 @@ class References:
 
     def _key(self, index: int) -> str:
         """A key as paths have it."""
-        value = Node(self.tape, self._inside(index), self.buffer).value
+        index = self._inside(index)
+        if index < 0:
+            return ""
+        value = Node(self.tape, index, self.buffer).value
         return value if isinstance(value, str) else "null" if value is None else str(value)

@@ -247,6 +247,28 @@ def test_json_written_by_hand_becomes_what_the_usual_writer_sends(value: Any, ex
     decoded(bytes.fromhex(expected), "jsonb")
 
 
+@pytest.mark.parametrize("target", [None, True, 1.5, [], {}, 3])
+def test_a_reference_to_no_label_is_refused(target: Any) -> None:
+    with pytest.raises(codecs.EncodeError) as caught:
+        codecs.encode({"value": [{"$ref": target}]}, "jsonb")
+    assert caught.value.path == "value[0].$ref"
+
+
+def test_deep_values_and_many_references_take_time_in_proportion() -> None:
+    deep = b"\x95" * 10_000 + b"\x01"
+    record = codecs.decode(deep, "jsonb")[0]
+    assert record.error is None
+    assert codecs.encode([codecs.loads(record.json_text())]) == deep
+    keys = b"".join(b"\x4c" + f"{number:03x}".encode() + b"\xaf" for number in range(4000))
+    paths = b"".join(
+        b"\x4c" + f"x{number:02x}".encode() + b"\x93\x4e$.z" + f"{number:02x}".encode()
+        for number in range(256)
+    )
+    record = codecs.decode(b"\xa6" + keys + paths + b"\xa5", "jsonb")[0]
+    assert record.error is None
+    assert {note.code for note in record.notes} == {"dangling-ref"}
+
+
 SCALARS = (
     st.none()
     | st.booleans()
