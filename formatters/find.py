@@ -218,6 +218,8 @@ def _children(node: Node, path: str, walk: Walk) -> Iterator[tuple[Node, str, st
             else:
                 step = f"{dot}{_member(key)}" if key else f".$map[{position // 2}][1]"
                 yield part, key, path + step
+        elif node.kind == t.TYPED:
+            yield part, "", path
         else:
             yield part, "", f"{path}[{position}]"
         position += 1
@@ -225,7 +227,7 @@ def _children(node: Node, path: str, walk: Walk) -> Iterator[tuple[Node, str, st
 
 def _key(node: Node) -> str:
     """A map's key as a step of a path; "" if it is neither text nor a whole number."""
-    if node.kind in _TEXTS:
+    if node.kind in _TEXTS or node.kind == t.SYMBOL:
         return node.text or ""
     return str(node.number) if node.kind in (t.INT, t.LONG) else ""
 

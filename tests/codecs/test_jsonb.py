@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from checks import codes, decoded, message, one
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wirelens import codecs
+from wirelens.cli.main import group
 from wirelens.codecs import registry
 from wirelens.codecs.node import Node
 
@@ -401,3 +403,14 @@ def test_nothing_foreign_is_evidence() -> None:
     codec = registry.get("jsonb")
     for path in foreign():
         assert codec.probe(path.read_bytes(), b"").bits == 0.0, path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--find", "value.buyer.name"], ["--find", "Zoë"], ["--where", 'message.value.buyer.name == "Zoë"']],
+)
+def test_names_are_steps_of_paths(arguments: list[str]) -> None:
+    example = HERE.parents[1] / "examples/jsonb-order.xxd"
+    result = CliRunner().invoke(group, ["decode", *arguments, str(example)])
+    assert result.exit_code == 0
+    assert 'name: "Zoë"' in result.stdout
