@@ -58,6 +58,7 @@ COMPILED = ("cli/bulk/rows.py",)  # runs for every record
 # Modules that call each other for every value: one C file, with mypyc's functions on lists, in which the
 # compiler inlines across them. The other modules of a folder are one C file too.
 TOGETHER = (
+    "codecs/call_words.py",
     "codecs/class_keys.py",
     "codecs/codes.py",
     "codecs/cursor.py",
@@ -74,6 +75,7 @@ TOGETHER = (
     "codecs/tape.py",
     "codecs/words.py",
     "codecs/dubbo/decoding.py",
+    "codecs/dubbo/reading.py",
     "codecs/esnp/decoding.py",
     "codecs/esnp/evidence.py",
     "codecs/hessian/class_notes.py",

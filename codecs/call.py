@@ -287,9 +287,10 @@ def _write_name(out: BytesWriter, key: bytes, text: str) -> None:
 
 def _write_id(out: BytesWriter, text: str) -> None:
     """Write an id, most of which are numbers, that need no escapes."""
-    if text.isascii() and text.isdecimal():
+    digits = text.encode("utf-8", "replace")
+    if digits.isdigit():
         out.append(0x22)
-        out.write(text.encode())
+        out.write(digits)
         out.append(0x22)
     else:
         out.write(quoted(text))

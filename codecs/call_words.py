@@ -28,9 +28,6 @@ TRACES: Final[dict[bytes, int]] = {
 _LENGTHS: Final[i64] = 1 << 7 | 1 << 11 | 1 << 3 | 1 << 2 | 1 << 12 | 1 << 29
 _WHOLE: Final = (t.INT, t.LONG)
 TIMEOUT_DIGITS: Final = 13  # a text of more is no timeout
-NAMES_KEPT: Final = 1 << 12  # names that are kept as text,
-LONGEST_NAME: Final = 256  # those of at most so many bytes
-_names: Final[dict[bytes, str]] = {}
 
 
 class RequestContext:
@@ -118,18 +115,6 @@ class RequestContext:
     def _set_timeout(self, milliseconds: i64) -> None:
         if 0 < milliseconds < MAX_TIMEOUT:
             self.timeout_us = int(1000 * milliseconds)
-
-
-def name_text(name: bytes) -> str:
-    """The text of a name in ASCII, as a service or a method has: many messages have the same one."""
-    if len(name) > LONGEST_NAME:
-        return name.decode()
-    text = _names.get(name)
-    if text is None:
-        if len(_names) >= NAMES_KEPT:
-            _names.clear()
-        text = _names[name] = name.decode()
-    return text
 
 
 def _is_text(head: i64) -> bool:

@@ -183,12 +183,30 @@ def not_finite(bits: i64) -> str | None:
     return "-Infinity" if bits < 0 else "Infinity"
 
 
+class _Second:
+    """A second since 1970, with the text of its times up to their fractions."""
+
+    def __init__(self, number: i64) -> None:
+        out = BytesWriter()
+        write_date(out, 1000 * number)
+        out.truncate(len(out) - 4)
+        self.number: Final[i64] = number
+        self.text: Final = out.getvalue()
+
+
+_last_second: Final = [_Second(0)]
+
+
 def write_time(out: BytesWriter, microseconds: i64) -> None:
     """Write the ISO 8601 text, in UTC and to the microsecond, of microseconds since 1970 up to 9999."""
-    write_date(out, microseconds // 1000)
+    second = _last_second[0]  # most times are in the second of the one before
+    number = microseconds // 1_000_000
+    if second.number != number:
+        second = _last_second[0] = _Second(number)
+    out.write(second.text)
+    # ffffffZ, and one byte too many
+    write_i64_le(out, eight_digits(microseconds % 1_000_000) >> 16 | 0x5A_0000_0000_0000)
     out.truncate(len(out) - 1)
-    out.write(_PADDED[microseconds % 1000])
-    out.append(0x5A)
 
 
 def time_text(microseconds: i64) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.call_words import RequestContext, error_line, name_text
+from wirelens.codecs.call_words import RequestContext, error_line
 from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.dubbo.vocabulary import (
     ATTACHMENTS,
@@ -187,7 +187,7 @@ def call(root: Node) -> CallFacts:
 def _text(tape: Tape, index: i64, buffer: Buffer) -> str:
     """The text of a node; empty if it is not one."""
     if tape.head(index) & t.SIMPLE and tape.number(index) >= 0:  # plain ASCII takes no view
-        return name_text(buffer.data[tape.number(index) : tape.end(index)])
+        return buffer.data[tape.number(index) : tape.end(index)].decode()
     return Node(tape, index, buffer).text or ""
 
 

@@ -85,6 +85,21 @@ CASES: list[tuple[str, str, Any, dict[str, Any]]] = [
         dubbo({"timeout": "-1", "b3": "80f198ee56343ba8"}),
         {"service": SERVICE, "method": "find", "trace": "80f198ee56343ba8", "id": "7"},
     ),
+    *[
+        (
+            f"dubbo: {timeout!r} is no timeout",
+            "dubbo",
+            dubbo({"timeout": timeout}),
+            {"service": SERVICE, "method": "find", "id": "7"},
+        )
+        for timeout in ("", "0", "12 ", "1:", "٣", "9999999999999", "10000000000000", "18446744073709551617")
+    ],
+    (
+        "dubbo: a timeout with zeros before it",
+        "dubbo",
+        dubbo({"timeout": "0000000000020"}),
+        {"service": SERVICE, "method": "find", "timeout_us": 20_000, "id": "7"},
+    ),
     (
         "dubbo: a generic invocation's method",
         "dubbo",

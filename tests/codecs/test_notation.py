@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 import struct
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,15 @@ from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_text import JsonTextError, dumps, loads, place_of
 from wirelens.codecs.node import Json, Node, field, hint
 from wirelens.codecs.notation import tree_json
-from wirelens.codecs.numbers import HEX_PORTION, date_text, eight_digits, time_text, write_hex, write_int
+from wirelens.codecs.numbers import (
+    HEX_PORTION,
+    LAST_MICROSECOND,
+    date_text,
+    eight_digits,
+    time_text,
+    write_hex,
+    write_int,
+)
 from wirelens.codecs.record import Origin, Place
 from wirelens.codecs.tape import Buffer, Fault, Tape
 
@@ -286,6 +295,14 @@ def test_nested_lists_write_without_recursion() -> None:
     for node in reversed(nodes):
         tape.close(node, 1)
     assert tree_json(tape) == b"[" * DEEP + b"]" * DEEP
+
+
+@given(st.integers(0, LAST_MICROSECOND), st.lists(st.integers(-1_500_000, 1_500_000), max_size=4))
+def test_times_near_each_other_are_each_right(first: int, steps: list[int]) -> None:
+    for step in (0, *steps):
+        time = min(max(first + step, 0), LAST_MICROSECOND)
+        passed = datetime(1970, 1, 1) + timedelta(microseconds=time)
+        assert time_text(time) == passed.isoformat(timespec="microseconds") + "Z"
 
 
 def test_encode_errors_cross_process_boundaries() -> None:
