@@ -259,7 +259,7 @@ def test_a_made_protocol_is_detected_and_shown(copy: Path) -> None:
         copy, "-m", "wirelens.cli.main", "decode", "--format", "summary", "--input", "raw", "-", data=data
     )
     assert shown.returncode == 0, shown.stderr.decode()
-    assert b"toy reply #5 hello" in shown.stdout
+    assert b"reply #5 hello" in shown.stdout
     as_json = run(
         copy, "-m", "wirelens.cli.main", "decode", "--format", "jsonl", "--input", "raw", "-", data=data
     )
