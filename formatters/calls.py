@@ -218,14 +218,11 @@ class CallTable:
         line = self._columns(cells)
         drawn = bar(call.latency_us, self.bar) if self.bar else ""
         lines.append([*line, (lay.BAR, " " + drawn)] if drawn else line)
-        start = "↳ "
-        room = max(width - INDENT - len(start), lay.LEAST)
-        while text:
-            part = self.layout.cut(text, room) or text[:1]
-            style = lay.ERROR if call.outcome == ERROR else lay.NOTE
-            lines.append([(style, " " * INDENT + start + part)])
-            text = text[len(part) :]
-            start = "  "
+        if text:
+            style = lay.ERROR if call.outcome == ERROR else lay.TYPE
+            if style != lay.ERROR and (call.late or call.timed_out or call.remarks or text.startswith("◆")):
+                style = lay.NOTE
+            lines.extend(lay.wrapped(" " * INDENT + "↳ ", style, text, self.layout))
         return lines
 
     def _columns(self, cells: list[Line]) -> Line:
