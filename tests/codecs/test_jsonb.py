@@ -1,6 +1,7 @@
 """JSONB: vectors of fastjson2's writer with their meaning, references, damage, JSON written by hand."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def meaning(node: Node) -> Any:
         return plain[kind]
     if kind == "ref":
         return {"ref": next(node.parts()).text}
-    found = {
+    found: dict[str, Callable[[], Any]] = {
         "int": lambda: {"int": node.value},
         "long": lambda: {"long": node.value},
         "Int16": lambda: {"short": node.value},
@@ -102,8 +103,8 @@ def meaning(node: Node) -> Any:
 def typed(node: Node, value: Any) -> Any:
     name = node.type_name
     if name is None and node.kind_name == "typed":
-        (part,) = [part for part in node.parts() if part.kind_name == "type"]
-        return {"type": {"symbol": part.number}, "value": value}
+        (symbol,) = [part for part in node.parts() if part.kind_name == "type"]
+        return {"type": {"symbol": symbol.number}, "value": value}
     part = next(node.parts(), None)
     if name is None and part is not None and part.kind_name == "type":
         return {"type": {"symbol": part.number}, "value": value}
@@ -178,7 +179,7 @@ def test_references_mean_what_the_vectors_state() -> None:
         assert record.root is not None
         found = [node for node in walk(record.root) if node.kind_name == "ref"]
         assert [next(node.parts()).text for node in found] == [ref["says"] for ref in vector["refs"]]
-        paths = {}
+        paths: dict[str, int] = {}
         for node in found:
             assert node.target >= 0 or "dangling-ref" in codes(record), (vector["name"], vector["refs"])
         for node, ref in zip(found, vector["refs"], strict=True):
