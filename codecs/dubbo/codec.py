@@ -13,14 +13,14 @@ from wirelens.codecs.dubbo.encoding import encode_message
 from wirelens.codecs.dubbo.evidence import evidence, next_header
 from wirelens.codecs.dubbo.vocabulary import HEADER_SIZE
 from wirelens.codecs.node import Json, Node
-from wirelens.codecs.payload import Envelope
+from wirelens.codecs.payload import PROTOCOLS, Envelope
 from wirelens.codecs.tape import Tape
 
 
 class Dubbo(Envelope):
     """Dubbo's own protocol, as servers of Apache Dubbo and dubbox implement it."""
 
-    carries = (*Envelope.carries, "jsonb")
+    carries: tuple[str, ...] = (*PROTOCOLS, "jsonb")
     kinds: tuple[str, ...] = ("request", "oneway", "response", "heartbeat", "event")
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
