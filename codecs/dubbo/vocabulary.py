@@ -8,7 +8,7 @@ All values of `$wire`:
 | body | `{"argument_count": n}` | dubbox: the int after the method; if 0 or more, there is no descriptor |
 | body | `{"attachments": "absent"}` | a request that ends after its arguments |
 | body | `{"result": …}` | the form of the int that states the kind of result, as of an int |
-| body in fastjson2 | `{"result": {"bytes": hex}}` | a kind of result that is no byte |
+| body | `{"result": {"bytes": hex}}` | in fastjson2: a kind of result that is not sent as a byte |
 """
 
 from typing import Final

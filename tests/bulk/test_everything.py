@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import inprocess
 import pytest
@@ -63,6 +64,12 @@ def bytes_of(paths: list[Path], name: str) -> bytes:
     return next(path for path in paths if path.name == name).read_bytes()
 
 
+def unnumbered(results: list[Any]) -> list[Any]:
+    """Results, sorted, without the numbers of flows, which follow the order of the inputs."""
+    rest = [{name: value for name, value in result.items() if name != "flow_number"} for result in results]
+    return sorted(rest, key=lambda result: json.dumps(result, sort_keys=True))
+
+
 @pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_in_one_command(folders: list[Path], files: tuple[list[Path], list[Path]], tmp_path: Path) -> None:
@@ -86,7 +93,7 @@ def test_in_one_command(folders: list[Path], files: tuple[list[Path], list[Path]
     whole, places = merged(captures)
     (tmp_path / "merged.pcapng").write_bytes(whole)
     expected = [*decoded([tmp_path / "merged.pcapng"], places), *decoded(others)]
-    assert converted(out) == sorted(expected, key=lambda result: json.dumps(result, sort_keys=True))
+    assert unnumbered(converted(out)) == unnumbered(expected)
     assert len(table(out, "messages")) > 1500
     # many of the quirks are of one and the same conversation
     assert report["repeated_files"] > 20
@@ -98,7 +105,7 @@ def test_each_for_itself(folders: list[Path], files: tuple[list[Path], list[Path
     inprocess.run(folders, out, separate=True)
     sums_agree(out)
     captures, others = files
-    assert converted(out) == decoded([*captures, *others], options=["--separate"])
+    assert unnumbered(converted(out)) == unnumbered(decoded([*captures, *others], options=["--separate"]))
     failed = {Path(row["file"]).name: row for row in table(out, "quarantine")}
     assert failed["editcap_netmon2.cap"]["error_text"].startswith("a capture of Microsoft Network Monitor")
     assert failed["tshark_fields_payload.txt"]["error_text"].startswith("line 2, column 1: ")
