@@ -252,7 +252,9 @@ def joined(sources: list[str], modules: list[Path], folder: Path) -> list[str]:
     sizes: dict[str, int] = {}
     for name, group in groups.items():
         target = folder / f"{name}.c"
-        target.write_text("".join(f'#include "{path.as_posix()}"\n' for path in group))
+        # relative, as the cache knows a build by the text of its files
+        names = [path.relative_to(folder) if path.is_relative_to(folder) else path for path in group]
+        target.write_text("".join(f'#include "{path.as_posix()}"\n' for path in names))
         sizes[str(target)] = sum(path.stat().st_size for path in group)
     return sorted(sizes, key=lambda name: -sizes[name])
 
