@@ -157,7 +157,7 @@ class Assembler(Sequencer):
         """The pieces that have waited long enough, for a capture that is read while it is made.
 
         `idle`: nothing has come for a while, so nothing older will. Otherwise the latest time of a flow
-        tells; without this a flow's own next packet does.
+        shows; without this a flow's own next packet does.
         """
         pieces: list[Piece] = []
         now_us: i64 = 0
