@@ -276,7 +276,7 @@ def seconds(command: list[str | Path]) -> float:
 
 
 def capture_of(size: int, settings: Settings) -> tuple[Path, int]:
-    """A capture of Dubbo traffic of about so many bytes, and its packets."""
+    """A capture of Dubbo traffic of about that many bytes, and its packets."""
     path = settings.folder / f"dubbo-{size}.pcap"
     count = settings.folder / f"dubbo-{size}.count"
     if not path.exists():

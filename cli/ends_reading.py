@@ -201,7 +201,7 @@ def clock_line(clocks: Clocks, connections: int) -> str:
     if best is None:
         return ""
     theta, uncertainty = best[1]
-    ahead = "ahead" if theta >= 0 else "behind"
+    ahead = "ahead" if theta >= 0 else "slow"
     size = abs(theta)
     text = f"{size / 1e6:,.3f} s" if size >= 1e6 else f"{size / 1e3:.3f} ms"
     parts = [count(connections, "connection"), count(len(clocks.bounds), "bound")]

@@ -42,7 +42,7 @@ class Scalars:
         return wrong(self.place, text, "." + tag)
 
     def integer_under(self, value: Json, tag: str, bits: int) -> int:
-        """The integer under a tag, of so many bits."""
+        """The integer under a tag, which fits in `bits` bits."""
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.wrong_under(tag, "expected an integer")
         if not -1 << (bits - 1) <= value < 1 << (bits - 1):

@@ -11,7 +11,7 @@ from wirelens.cli.bulk.progress import Display, RunProgress
 def shown(
     monkeypatch: pytest.MonkeyPatch, steps: Iterable[tuple[float, RunProgress, int | None]]
 ) -> list[str]:
-    """The lines in a log of a run that stood so after so many seconds."""
+    """The lines in the log of a run: its state after each of the times, in seconds."""
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     out = io.StringIO()
