@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench import against, bulk, captures, corpus
 from bench.against import Installed, Turn
-from bench.duel import Contender, alternate, run
+from bench.duel import Contender, Pairs, alternate, run
 from bench.peers import Peers
 
 MB = 1_000_000
@@ -66,6 +66,13 @@ class Outcome:
     spread: tuple[float, float] | None = None
     note: str = ""
     figures: dict[str, float] = field(default_factory=dict)
+
+
+def compared(ours: str, theirs: str, pairs: Pairs, **figures: float) -> Outcome:
+    """The outcome of two sides that ran in turn, ours judged by its ratio to theirs."""
+    spread = pairs.quartiles if len(pairs.ours) > 1 else None
+    medians = {"ours": pairs.our_median, "theirs": pairs.their_median}
+    return Outcome(ours, theirs, pairs.ratio, spread, figures={**medians, **figures})
 
 
 @dataclass(frozen=True)
@@ -161,12 +168,11 @@ def duel(ours: Contender, theirs: Contender, settings: Settings) -> Outcome:
         theirs.ready()
         pairs = alternate(ours.rate, theirs.rate, settings.pairs)
         size = ours.bytes / ours.messages
-    return Outcome(
+    return compared(
         f"{pairs.our_median:,.0f}/s, {pairs.our_median * size / MB:,.0f} MB/s",
         f"{pairs.their_median:,.0f}/s",
-        pairs.ratio,
-        pairs.quartiles,
-        figures={"ours": pairs.our_median, "theirs": pairs.their_median, "bytes_each": size},
+        pairs,
+        bytes_each=size,
     )
 
 
@@ -229,12 +235,10 @@ def start(arguments: list[str], settings: Settings) -> Outcome:
         ours()
         theirs()
     pairs = alternate(ours, theirs, settings.starts)
-    return Outcome(
+    return compared(
         f"{pairs.our_median * 1000:.0f} ms",
         f"{pairs.their_median * 1000:.0f} ms",
-        pairs.ratio,
-        pairs.quartiles,
-        figures={"ours": pairs.our_median, "theirs": pairs.their_median},
+        pairs,
     )
 
 
@@ -258,12 +262,10 @@ def selecting(settings: Settings) -> Outcome:
     ours = partial(processor, wirelens(*arguments, "--where", "client=10.0.0.0/8 and latency<1h or port>0"))
     theirs = partial(processor, wirelens(*arguments))
     pairs = alternate(ours, theirs, min(settings.pairs, 5))
-    return Outcome(
+    return compared(
         f"{pairs.our_median:.2f} s",
         f"{pairs.their_median:.2f} s",
-        pairs.ratio,
-        pairs.quartiles,
-        figures={"ours": pairs.our_median, "theirs": pairs.their_median},
+        pairs,
     )
 
 
@@ -316,11 +318,10 @@ def capture_layer(layer: str, settings: Settings) -> Outcome:
     theirs = partial(captures.timed, conversations, path, packets)
     pairs = alternate(ours, theirs, 1)
     speed = pairs.our_median / packets * path.stat().st_size / MB
-    return Outcome(
+    return compared(
         f"{pairs.our_median:,.0f} packets/s, {speed:,.0f} MB/s",
         f"{pairs.their_median:,.0f} packets/s",
-        pairs.ratio,
-        figures={"ours": pairs.our_median, "theirs": pairs.their_median},
+        pairs,
     )
 
 
@@ -331,12 +332,10 @@ def of_calls(command: str, settings: Settings) -> Outcome:
     ours = partial(speed_of, wirelens(*arguments, path))
     theirs = partial(speed_of, wirelens("flows", path))
     pairs = alternate(ours, theirs, settings.pairs)
-    return Outcome(
+    return compared(
         f"{1 / pairs.our_median:.2f} s",
         f"{1 / pairs.their_median:.2f} s",
-        pairs.ratio,
-        pairs.quartiles,
-        figures={"ours": pairs.our_median, "theirs": pairs.their_median},
+        pairs,
     )
 
 

@@ -101,7 +101,7 @@ def command(
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
 
-    protocol, flow, port, merge_options = capture_options
+    protocol, merge_options = capture_options.protocol, capture_options.merge_options
     if no_offset and style not in ("json", "jsonl"):
         raise click.UsageError("--no-offset needs --format json or jsonl")
     if find is not None and style != "tree":
@@ -110,11 +110,7 @@ def command(
         raise click.UsageError("--with needs --format json or jsonl")
     search = None if find is None else searched(find)
     members = None if added is None else members_named(added)
-    selection = None
-    if where or flow is not None or port is not None:
-        from wirelens.cli.select import Selection
-
-        selection = Selection(flow, port, where, merge_options)
+    selection = capture_options.selection(where)
     inputs = Inputs(input_options, output_options.verbose)
     with Output(output_options, inputs.paths, plain, depth) as output:
         run = Run(inputs.merged(merge_options), inputs, output, protocol, selection, output_options.verbose)

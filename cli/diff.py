@@ -89,18 +89,14 @@ def command(
     from wirelens.cli.input_options import InputOptions
     from wirelens.cli.output import Output
 
-    protocol, flow, port, merge_options = capture_options
+    protocol, merge_options = capture_options.protocol, capture_options.merge_options
     names = [*input_options.texts, *input_options.paths]
     if len(names) != 2:
         raise click.UsageError(f"two inputs are compared, {count(len(names), 'was', 'were')} given")
     if input_options.paths == ("-", "-"):
         raise click.UsageError("standard input can be only one of the two")
     ignored = ignored_values(ignored_paths, ignore_dates, ignore_ids, wire)
-    selection = None
-    if where or flow is not None or port is not None:
-        from wirelens.cli.select import Selection
-
-        selection = Selection(flow, port, where, merge_options)
+    selection = capture_options.selection(where)
     sides = [InputOptions((), (text,), input_options.form) for text in input_options.texts]
     sides += [InputOptions((path,), (), input_options.form) for path in input_options.paths]
     with Output(output_options, input_options.paths) as output:

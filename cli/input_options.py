@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wirelens.cli.select import Selection
 
 
 class InputOptions(NamedTuple):
@@ -50,3 +55,11 @@ class CaptureOptions(NamedTuple):
     flow: FlowChoice | None
     port: int | None
     merge_options: MergeOptions
+
+    def selection(self, where: Sequence[str]) -> Selection | None:
+        """What selects messages, with --where; None if all are selected. Raises click's error."""
+        if not where and self.flow is None and self.port is None:
+            return None
+        from wirelens.cli.select import Selection
+
+        return Selection(self.flow, self.port, where, self.merge_options)

@@ -663,14 +663,14 @@ class Conversations:
             ends = ("client", "server")
             usual = flow.ports[side.direction] > flow.ports[1 - side.direction]
             sender = "" if usual == (side.direction == 0) else ends[side.direction]
-            side.place = Place(self.file, text, flow.number, sender)
+            side.place = Place(self.file, text, flow.number, sender, side.direction)
         return side.place
 
     def _place_in(self, side: Side, file: str) -> Place:
         """The place of messages of a direction whose last byte is in a file."""
         place = self._place(side)
         if place.file != file:
-            place = side.place = Place(file, place.flow, place.number, place.sender)
+            place = side.place = Place(file, place.flow, place.number, place.sender, place.direction)
         return place
 
 

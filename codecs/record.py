@@ -30,15 +30,19 @@ class Place:
     """The part of a message's origin that many messages share.
 
     `file`: its name, "" for a single input. In captures `flow`: transport and endpoints as text, sender
-    first, the flow's `number` and its `direction`: 0 from client to server, 1 back; "" and 0 otherwise.
+    first, the flow's `number` and the message's `direction`: 0 from client to server, 1 back; "" and 0
+    otherwise.
     `json`: how a `source` starts.
     """
 
-    def __init__(self, file: str = "", flow: str = "", number: i64 = 0, sender: str = "") -> None:
+    def __init__(
+        self, file: str = "", flow: str = "", number: i64 = 0, sender: str = "", direction: i64 = 0
+    ) -> None:
         self.file: Final = file
         self.flow: Final = flow
         self.number: Final[i64] = number
         self.sender: Final = sender
+        self.direction: Final[i64] = direction
         members = [b'"file": ' + quoted(file)] if file else []
         if flow:
             members.append(b'"flow": ' + quoted(flow))

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from wirelens.codecs import Record
     from wirelens.codecs.codec import CallFacts
-    from wirelens.codecs.record import Place
     from wirelens.formatters.layout import Layout, Line
 
 MOST_CALLS: Final = 100_000  # requests whose methods are kept for their replies
@@ -146,7 +145,7 @@ class Summaries:
         line = [(lay.DIM, row.time(step) + "  ")] if row.day else []
         if step >= ADDRESSES:
             line.append((lay.DIM, f"{row.number}"))
-            line.append((lay.PLAIN, "← " if row.answers else "→ "))
+            line.append((lay.PLAIN, "← " if row.from_server else "→ "))
         else:
             flow = row.flow.partition(" ")[2] if step >= TRANSPORT else row.flow
             line.extend([(lay.HEADING, flow), (lay.PLAIN, "  ")])
@@ -216,7 +215,7 @@ class _Row:
         self.flow = "" if place is None else clean(place.flow)
         self.file = "" if place is None else clean(place.file)
         self.number = 0 if place is None else int(place.number)
-        self.answers = place is not None and _is_from_server(place)
+        self.from_server = place is not None and place.direction == 1
         self.day, self.clock = "", ""
         if origin is not None and origin.time_us and self.flow:
             self.day, _, self.clock = time_text(origin.time_us).rstrip("Z").partition("T")
@@ -384,15 +383,6 @@ class _Row:
         if self.latency:
             line.append((lay.NUMBER, f"  {self.latency}"))
         return line
-
-
-def _is_from_server(place: Place) -> bool:
-    """Whether a message of a flow is the server's: if that is not stated, its port is the lower one."""
-    if place.sender:
-        return place.sender == "server"
-    source, _, target = place.flow.partition(" > ")
-    ports = [end.rpartition(":")[2] for end in (source, target)]
-    return all(port.isdecimal() for port in ports) and int(ports[0]) < int(ports[1])
 
 
 def origin(record: Record) -> Line:

@@ -9,7 +9,6 @@ from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian.value_encoding import Encoder
 from wirelens.codecs.json_input import hex_bytes, object_of, only
 from wirelens.codecs.jsonb import vocabulary as v
-from wirelens.codecs.jsonb.encoding import encode_value
 from wirelens.codecs.node import Json
 
 
@@ -56,6 +55,8 @@ class JsonbValues(Values):
 
     def value(self, value: Json, path: str) -> None:
         """See Values.value."""
+        from wirelens.codecs.jsonb.encoding import encode_value  # not needed to decode
+
         content = BytesWriter()
         encode_value(value, content, path)
         self._write(content.getvalue())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from filtering import check_counts, lines
 
 from wirelens import codecs
 
@@ -167,30 +168,12 @@ def real(shared: Path) -> str:
     return str(shared / "field" / "ends" / "client.pcap")
 
 
-def lines(run: Run, *words: str) -> list[str]:
-    result = run("decode", "--format", "jsonl", *words)
-    assert result.exit_code == 0, result.stderr
-    rows: list[str] = result.stdout.splitlines()
-    return rows
-
-
-def check_examples(run: Run, path: str) -> None:
-    every = lines(run, path)
-    assert len(every) == 39
-    counts = []
-    for expression, _ in EXAMPLES:
-        found = lines(run, "--where", expression, path)
-        assert [line for line in every if line in set(found)] == found
-        counts.append((expression, len(found)))
-    assert [pair for pair in counts if pair not in EXAMPLES] == []
-
-
 def test_examples_over_a_made_capture(run: Run, made: str) -> None:
-    check_examples(run, made)
+    check_counts(run, "decode", made, 39, EXAMPLES)
 
 
 def test_examples_over_a_real_capture(run: Run, real: str) -> None:
-    check_examples(run, real)
+    check_counts(run, "decode", real, 39, EXAMPLES)
 
 
 @pytest.mark.parametrize(("expression", "column", "text"), WRONG)
@@ -214,8 +197,8 @@ def test_every_expression_is_checked(run: Run, made: str) -> None:
 
 
 def test_several_are_joined_by_and(run: Run, made: str) -> None:
-    both = lines(run, "--where", "method=find or method=place", "--where", "id<5 or id>19", made)
-    assert both == lines(run, "--where", "(method=find or method=place) and (id<5 or id>19)", made)
+    both = lines(run, "decode", "--where", "method=find or method=place", "--where", "id<5 or id>19", made)
+    assert both == lines(run, "decode", "--where", "(method=find or method=place) and (id<5 or id>19)", made)
     assert len(both) == 3
 
 
@@ -257,7 +240,7 @@ def test_annotate_writes_nothing_for_a_flow_that_is_not_there(run: Run, made: st
 def test_records_that_are_not_from_a_capture(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "payload"
     path.write_bytes(message(1, False) + message(2, False) + message(2, True))
-    assert len(lines(run, "--where", "method=cancel and id=2", str(path))) == 1
+    assert len(lines(run, "decode", "--where", "method=cancel and id=2", str(path))) == 1
     for expression in (
         "latency!=1s",
         "client!=10.0.0.1",
@@ -266,11 +249,11 @@ def test_records_that_are_not_from_a_capture(run: Run, tmp_path: Path) -> None:
         "flow!=1",
         "time>2000-01-01",
     ):
-        assert lines(run, "--where", expression, str(path)) == []
+        assert lines(run, "decode", "--where", expression, str(path)) == []
     other = tmp_path / "other"
     other.write_bytes(message(3, False))
-    assert len(lines(run, "--where", "file~other", str(path), str(other))) == 1
-    assert len(lines(run, "--where", "file~payload", str(path), str(other))) == 3
+    assert len(lines(run, "decode", "--where", "file~other", str(path), str(other))) == 1
+    assert len(lines(run, "decode", "--where", "file~payload", str(path), str(other))) == 3
 
 
 def test_the_exit_status_is_that_of_all_messages(run: Run, tmp_path: Path) -> None:
@@ -289,7 +272,7 @@ def test_point(run: Run, made: str, tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.pcap").write_bytes(content)
     words = ["--point", "folder", str(tmp_path)]
-    assert len(lines(run, *words)) == 78
-    assert len(lines(run, "--where", f"point={tmp_path}/there", *words)) == 39
-    assert len(lines(run, "--where", "point~here and kind=request", *words)) == 40
-    assert lines(run, "--where", "has point", str(tmp_path)) == []
+    assert len(lines(run, "decode", *words)) == 78
+    assert len(lines(run, "decode", "--where", f"point={tmp_path}/there", *words)) == 39
+    assert len(lines(run, "decode", "--where", "point~here and kind=request", *words)) == 40
+    assert lines(run, "decode", "--where", "has point", str(tmp_path)) == []

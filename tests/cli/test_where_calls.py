@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from filtering import check_counts, lines
 
 import wirelens
 from wirelens.cli.where.call_fields import call_fields
@@ -76,22 +77,8 @@ def real(shared: Path) -> str:
     return str(shared / "field" / "ends" / "client.pcap")
 
 
-def lines(run: Run, *words: str) -> list[str]:
-    result = run("calls", "--format", "jsonl", *words)
-    assert result.exit_code == 0, result.stderr
-    rows: list[str] = result.stdout.splitlines()
-    return rows
-
-
 def test_examples(run: Run, real: str) -> None:
-    every = lines(run, real)
-    assert len(every) == 20
-    counts = []
-    for expression, _ in EXAMPLES:
-        found = lines(run, "--where", expression, real)
-        assert [line for line in every if line in set(found)] == found  # with the same numbers
-        counts.append((expression, len(found)))
-    assert [pair for pair in counts if pair not in EXAMPLES] == []
+    check_counts(run, "calls", real, 20, EXAMPLES)
 
 
 @pytest.mark.parametrize(("expression", "column", "text"), WRONG)
@@ -114,7 +101,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_fields_have_the_values_of_json(run: Run, made: str) -> None:
-    every = [json.loads(line) for line in lines(run, made)]
+    every = [json.loads(line) for line in lines(run, "calls", made)]
     for expression, condition in (
         ("outcome=error", lambda row: row["outcome"] == "error"),
         ("late=true", lambda row: row.get("late") is True),
@@ -128,16 +115,16 @@ def test_fields_have_the_values_of_json(run: Run, made: str) -> None:
         ("request.id>=50 and late!=false", lambda row: int(row["id"]) >= 50 and row.get("late")),
     ):
         wanted = [row for row in every if condition(row)]
-        assert [json.loads(line) for line in lines(run, "--where", expression, made)] == wanted
+        assert [json.loads(line) for line in lines(run, "calls", "--where", expression, made)] == wanted
         assert 0 < len(wanted) < len(every), expression
 
 
 def test_rows_that_wait_are_selected_too(run: Run, made: str) -> None:
     words = ("--where", "request.id>50", "--sort", "latency", made)
-    slowest = [json.loads(line).get("latency", -1) for line in lines(run, *words)]
+    slowest = [json.loads(line).get("latency", -1) for line in lines(run, "calls", *words)]
     assert len(slowest) == 150
     assert slowest == sorted(slowest, reverse=True)
-    assert lines(run, "--limit", "5", *words) == lines(run, *words)[:5]
+    assert lines(run, "calls", "--limit", "5", *words) == lines(run, "calls", *words)[:5]
 
 
 def test_what_matches_nothing_is_reported(run: Run, made: str) -> None:
@@ -201,7 +188,7 @@ def test_stats_count_the_calls_that_match(run: Run, made: str) -> None:
     assert sum(every.values()) == 200
     assert counted("--where", "outcome=error") == {"error": every["error"]}
     for expression in ("latency>.02", "request.id>50 and flow=2", "not late=false", "fail"):
-        calls = [json.loads(line) for line in lines(run, "--where", expression, made)]
+        calls = [json.loads(line) for line in lines(run, "calls", "--where", expression, made)]
         outcomes = [call["outcome"] for call in calls]
         assert counted("--where", expression) == {name: outcomes.count(name) for name in set(outcomes)}
         assert 0 < len(calls) < 200

@@ -12,7 +12,6 @@ from ipaddress import ip_address
 from json import JSONDecodeError, JSONDecoder
 from struct import Struct
 from typing import Final
-from xml.parsers.expat import ExpatError, ParserCreate, errors
 
 from wirelens.codecs.captures.pasting.packets import capture_of
 from wirelens.codecs.captures.pasting.patterns import lazy_pattern
@@ -55,9 +54,6 @@ _SPACE: Final = lazy_pattern(r"[\s,]*")
 _NO_XML: Final = lazy_pattern(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 )  # no characters of XML
-_CUT_XML: Final = frozenset(
-    errors.codes[text] for text in (errors.XML_ERROR_NO_ELEMENTS, errors.XML_ERROR_UNCLOSED_TOKEN)
-)
 _NAME: Final = lazy_pattern(r"_?[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)+|data")
 _HEX: Final = lazy_pattern(r"(?:[0-9A-Fa-f]{2}:?)*")
 _DETAIL: Final = lazy_pattern(r"Frame \d+: \d+ bytes on wire \(\d+ bits\), (\d+) bytes captured.*")
@@ -190,11 +186,16 @@ class _Pdml:
 
     def refuse(self, *_: object) -> None:
         """A document type: what it declares could expand without bounds, and TShark writes none."""
+        from xml.parsers.expat import ExpatError
+
         raise ExpatError("a document type is not part of PDML")
 
 
 def _pdml_packets(source: Source) -> Iterator[Packet]:
     """The packets of a PDML document; raises PastedError if its XML is cut or damaged."""
+    from xml.parsers.expat import ExpatError, ParserCreate, errors  # few texts are XML
+
+    cut = {errors.codes[text] for text in (errors.XML_ERROR_NO_ELEMENTS, errors.XML_ERROR_UNCLOSED_TOKEN)}
     document = _Pdml()
     parser = ParserCreate("utf-8")
     parser.StartElementHandler = document.start
@@ -205,7 +206,7 @@ def _pdml_packets(source: Source) -> Iterator[Packet]:
         parser.Parse(data, True)
     except ExpatError as error:
         if not document.ended:  # what follows the document does not matter
-            if getattr(error, "code", 0) in _CUT_XML:
+            if getattr(error, "code", 0) in cut:
                 raise source.error("pasted-cut", len(source.text), "the PDML does not end") from None
             place = len(data[: parser.CurrentByteIndex].decode(errors="ignore"))
             raise source.error("pasted-damaged", place, f"the PDML is damaged: {error}") from None
