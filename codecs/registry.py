@@ -71,6 +71,7 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
         "wirelens.codecs.jsonb.codec",
         "JSONB, the binary form of fastjson2",
         "alibaba/fastjson2, docs/jsonb_format_cn.md",
+        starts=bytes(range(0x92, 0xA7)),  # typed values, lists, maps: others are no evidence
     ),
     Protocol(
         "mevent",

@@ -9,7 +9,6 @@ from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.hessian.class_notes import class_notes
 from wirelens.codecs.jsonb import reading
 from wirelens.codecs.jsonb.decoding import decode_message
-from wirelens.codecs.jsonb.encoding import encode_message
 from wirelens.codecs.jsonb.evidence import evidence
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
@@ -30,6 +29,8 @@ class Jsonb(Codec):
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
+        from wirelens.codecs.jsonb.encoding import encode_message  # not needed to decode
+
         encode_message(message, out)
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
