@@ -16,7 +16,7 @@ from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.decoding import Messages, likelier_packets
 from wirelens.codecs.hessian.message_forms import VALUES
 from wirelens.codecs.hessian.tables import Tables
-from wirelens.codecs.hessian.value_decoding import TO_END, Values
+from wirelens.codecs.hessian.value_decoding import MISPLACED, TO_END, Values
 from wirelens.codecs.hessian.weighing import MOST_NODES, MOST_NUMBERS, Weighing
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import count
@@ -31,6 +31,7 @@ SEVERAL: Final = -3.0  # several values at the top level: most streams have one
 ANOTHER: Final = -0.2  # each further value at the top level
 USELESS: Final = -20.0  # class definitions without an object
 ERROR: Final = -8.0
+OUT_OF_PLACE: Final = -4.0  # an object where a string belongs: receivers in Java read it
 CUT: Final = -3.0
 TEXT_SHARE: Final = 8.0  # bytes of pure text that cost one bit
 JUNK: Final = -6.0  # what follows a message or value is not one
@@ -87,7 +88,8 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
             if not error.needed:
                 tape.close_from(0, min(cursor.pos, end))
                 weighing.message(tape, start, end)
-                weighing.bits += ERROR
+                misplaced = any(note.code == MISPLACED for note in tape.notes)
+                weighing.bits += OUT_OF_PLACE if misplaced else ERROR
                 weighing.add_objection(f"offset {error.offset}: {error.text}")
                 break
             if end < len(data) and size < SECOND_LOOK:

@@ -808,6 +808,12 @@ def test_lines_that_were_taken_are_noted() -> None:
     assert pasted(text).note == "lines 4 to 7 were taken as the bytes; the text around was left out"
 
 
+def test_a_short_last_line_of_hex_in_prose() -> None:
+    found = pasted("We received this:\n\ndabbe20000000000000000010000\n00014e\n\nCan you help?\n")
+    assert found.data == bytes.fromhex("dabbe2000000000000000001000000014e")
+    assert found.note == "lines 3 to 4 were taken as the bytes; the text around was left out"
+
+
 def test_prose_never_hides_damage() -> None:
     rows_of = SHAPES["xxd"].split("\n")
     plain = canonical(SOME).split("\n")

@@ -286,6 +286,16 @@ def dubbo_frame(body: bytes, flags: int = 0xC2, status: int = 0) -> bytes:
 PARTS = [b"\x052.0.2", b"\x05a.b.C", b"\x050.0.0", b"\x03put", b"\x00", b"HZ"]
 
 
+@pytest.mark.parametrize("head", [b"M", b"U", b"r"])
+def test_an_object_in_the_place_of_a_type(head: bytes) -> None:
+    name = b"java.lang.ProcessBuilder"
+    data = head + b"C" + bytes([len(name)]) + name + b"\x91\x07command\x60\x02id" + b"\x01k\x01vZ"
+    assert codecs.detect(data).protocol == "hessian2"
+    record = checks.one(data, "hessian2")
+    assert ("gadget-class", "java.lang.ProcessBuilder") in notes(record)
+    assert "misplaced-object" in checks.codes(record)
+
+
 @pytest.mark.parametrize("place", range(5))
 @pytest.mark.parametrize("prefix", [b"", b"C"])
 def test_an_object_in_the_place_of_a_string_of_dubbo(place: int, prefix: bytes) -> None:

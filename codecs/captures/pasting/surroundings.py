@@ -47,6 +47,8 @@ _MANY: Final = 8  # bytes after others on a line that are no comment
 _OFFSET_END: Final = lazy_pattern(r"(?:^|[\s|])((?:0[xX])?[0-9A-Fa-f]{4,16})[:|>-]?\s*$")
 _CLOCK: Final = lazy_pattern(r"\d\d:\d\d:\d\d")
 _LONG_HEX: Final = lazy_pattern(r"(?<![0-9A-Za-z])(?=[A-Fa-f]{0,20}[0-9])[0-9A-Fa-f]{16,}+(?![0-9A-Za-z])")
+_WHOLE_HEX: Final = lazy_pattern(r"(?:[0-9A-Fa-f]{2}){8,}+")
+_SHORT_HEX: Final = lazy_pattern(r"(?=[A-Fa-f]*+[0-9])(?:[0-9A-Fa-f]{2}){1,7}+")
 
 
 def uncommented(source: Source) -> Source | None:
@@ -162,8 +164,10 @@ def byte_share(line: str) -> float:
 
 def kinds_of(source: Source) -> str:
     """A letter for each line: `b` bytes, `p` prose, `m` neither surely, ` ` nothing that counts."""
-    kinds = []
-    for line in source.plain.split("\n"):
+    kinds: list[str] = []
+    above = line = ""
+    for following in source.plain.split("\n"):
+        above, line = line, following
         if not re.search(r"\w", line) or is_frame(line):
             kinds.append(" " if line.strip() not in ("*", "...", "…") else "b")
             continue
@@ -172,6 +176,9 @@ def kinds_of(source: Source) -> str:
             kinds.append("b")
             continue
         time = _TIME.match(line)
+        if kinds[-1:] == ["b"] and _SHORT_HEX.fullmatch(line.strip()) and _WHOLE_HEX.fullmatch(above.strip()):
+            kinds.append("b")  # the last line of wrapped hex
+            continue
         kinds.append("p" if _is_prose(line[time.end() :] if time else line) else "m")
     return "".join(kinds)
 
