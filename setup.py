@@ -29,8 +29,8 @@ PLUGIN = Path("formatters/wirelens.lua")  # of Wireshark
 # The compiled code and `librt` at run time must agree: raise this together with `librt` in pyproject.toml.
 MYPYC = "mypy[mypyc]>=2.4,<2.5"
 
-# Modules and folders of codecs/ that stay interpreted, besides every __init__.py: nothing to gain, and
-# the C compiler's time grows with each.
+# Modules and folders of codecs/ that stay interpreted, besides every __init__.py and schema.py: nothing to
+# gain, and the C compiler's time grows with each.
 INTERPRETED = (
     "codecs/captures/bundles.py",  # files of captures: their names and first bytes
     "codecs/captures/compression.py",  # large blocks, which libraries unpack
@@ -165,8 +165,10 @@ def has_compiler(*flags: str) -> bool:
 
 
 def is_interpreted(path: Path) -> bool:
+    """Whether a module stays as it is; the tables in `schema.py` of each protocol do, too."""
     left_out = {path.as_posix(), *(folder.as_posix() for folder in path.parents)}
-    return path.name == "__init__.py" or not left_out.isdisjoint(INTERPRETED)
+    tables = path.match("codecs/*/schema.py")
+    return path.name == "__init__.py" or tables or not left_out.isdisjoint(INTERPRETED)
 
 
 def compiled_sources() -> list[Path]:

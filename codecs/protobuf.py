@@ -17,8 +17,9 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.json_input import Path, array_of, hex_bytes, number_of, object_of, one_of, only
+from wirelens.codecs.json_input import Path, array_of, hex_bytes, number_of, object_of, one_of
 from wirelens.codecs.node import Json, Node, field, hint
+from wirelens.codecs.schema import WIRE, Schema, hexadecimal, integer, other, word
 from wirelens.codecs.tape import Buffer, Tape
 
 # Wire types.
@@ -156,17 +157,41 @@ def _write_leaf(tape: Tape, item: ProtobufField, member: i64, signed: bool) -> N
     tape.leaf(t.head(kind, member, OVERLONG if item.overlong else 0), item.start, item.end, item.value)
 
 
-def message_bytes(body: dict[str, Json], members: dict[int, Member], path: str) -> bytes:
+def schema_of(title: str, members: dict[int, Member]) -> Schema:
+    """What a message with these members has in JSON; `title` names it."""
+    fields = []
+    for member in members.values():
+        if member.wire_type == BYTES:
+            fields.append(hexadecimal(member.name))
+        else:
+            fields.append(integer(member.name, *_limits(int(member.wire_type), member.signed)))
+    unknown = other("unknown", "an array of other fields", [])
+    return Schema(title, *fields, unknown, WIRE)
+
+
+FIELDS: Final = Schema(
+    "body of protobuf whose fields are out of order", other("fields", "an array of all fields")
+)
+FIELD: Final = Schema(
+    "field of protobuf",
+    integer("field", 1, HIGHEST_FIELD, "its number", needed=True),
+    word("type", tuple(_WIRE_NUMBERS), needed=True),
+    other("value", "an integer, or hex", needed=True),
+    WIRE,
+)
+
+
+def message_bytes(body: dict[str, Json], members: dict[int, Member], schema: Schema, path: str) -> bytes:
     """The bytes of a message in JSON: named fields, then unknown ones; or all fields in order.
 
-    Raises EncodeError with the place below `path`.
+    `schema` is that of the members (`schema_of`). Raises EncodeError with the place below `path`.
     """
     out = BytesWriter()
     if "fields" in body:
-        only(body, ("fields",), path)
+        FIELDS.members_of(body, path, "")
         _encode_fields(body["fields"], Path(None, f"{path}.fields"), out)
         return out.getvalue()
-    only(body, [*(member.name for member in members.values()), "unknown", "$wire"], path)
+    schema.members_of(body, path, "")
     wire = object_of(body.get("$wire", {}), f"{path}.$wire", "fields with the hex of their bytes")
     for number, member in members.items():
         name = member.name
@@ -182,11 +207,8 @@ def _encode_fields(items: Json, place: Path, out: BytesWriter) -> None:
     """Write the fields of an array."""
     for position, item in enumerate(array_of(items, place, "fields")):
         here = Path(place, f"[{position}]")
-        members = object_of(item, here, "a field")
-        only(members, ("field", "type", "value", "$wire"), here)
-        for name in ("field", "type", "value"):
-            if name not in members:
-                raise here.error(f'a field needs the member "{name}"')
+        members = FIELD.members_of(item, here, "a field")
+        FIELD.require(members, here, "a field")
         number = number_of(members["field"], {}, Path(here, ".field"), 1, HIGHEST_FIELD)
         name_of_type = one_of(members["type"], _WIRE_NUMBERS, Path(here, ".type"))
         wire = object_of(members.get("$wire", {}), Path(here, ".$wire"), '"value" with the hex of the field')
@@ -205,8 +227,7 @@ def _encode_field(
         amount = len(content)
     else:
         bits = 32 if wire_type == FIXED32 else 64
-        low = -1 << 63 if signed else 0
-        high = (1 << 63) - 1 if signed else (1 << bits) - 1
+        low, high = _limits(wire_type, signed)
         amount = number_of(value, {}, place, low, high) & ((1 << bits) - 1)
     if wire is not None:
         raw = hex_bytes(wire, place)
@@ -222,6 +243,12 @@ def _encode_field(
         out.write(content)
     else:
         out.write(amount.to_bytes(8 if wire_type == FIXED64 else 4, "little"))
+
+
+def _limits(wire_type: int, signed: bool) -> tuple[int, int]:
+    """The smallest and the largest integer of a field."""
+    bits = 32 if wire_type == FIXED32 else 64
+    return (-1 << 63, (1 << 63) - 1) if signed else (0, (1 << bits) - 1)
 
 
 def _same_field(raw: bytes, number: int, wire_type: int, content: bytes, amount: int) -> bool:

@@ -11,6 +11,7 @@ from wirelens.codecs.errors import UnknownProtocolError
 if TYPE_CHECKING:
     from wirelens.codecs.codec import Codec
     from wirelens.codecs.codes import Code
+    from wirelens.codecs.schema import Notation
 
 UNKNOWN: Final = "unknown"  # in place of a protocol's id, for bytes of no known protocol
 
@@ -154,6 +155,16 @@ def get(name: str) -> Codec:
             _loaded[loaded.name] = loaded
         codec = _loaded[name]
     return codec
+
+
+def notation(name: str) -> Notation:
+    """What messages of a protocol's id look like in JSON; in `schema.py` of its package.
+
+    Raises UnknownProtocolError.
+    """
+    package = entry(name).module.rpartition(".")[0]
+    found: Notation = import_module(package + ".schema").SCHEMAS[name]
+    return found
 
 
 def codecs() -> list[Codec]:

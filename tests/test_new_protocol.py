@@ -59,23 +59,36 @@ def decode(cursor: Cursor, tape: Tape) -> None:
     tape.leaf(v.TEXT, text, cursor.pos, text)
     tape.close(root, cursor.pos)
 ''',
+    "schema": '''
+"""The members of a frame in JSON."""
+
+from wirelens.codecs.schema import Notation, Schema, integer, text
+from wirelens.codecs.toy import vocabulary as v
+
+FRAME = Schema(
+    "message",
+    integer("kind", 0, 1, default="request", names=v.KINDS),
+    integer("id", 0, (1 << 32) - 1, default=0),
+    text("text", default=""),
+)
+SCHEMAS = {"toy": Notation((FRAME,), {"request": {"kind": "request", "id": 5, "text": "hi"}})}
+''',
     "encoding": '''
 """JSON to a frame."""
 
 from librt.strings import BytesWriter
 
-from wirelens.codecs.json_input import number_of, object_of, only, text_bytes
 from wirelens.codecs.node import Json
+from wirelens.codecs.toy.schema import FRAME
 from wirelens.codecs.toy import vocabulary as v
 
 
 def encode(message: Json, out: BytesWriter) -> None:
     """Write one frame. Raises EncodeError."""
-    members = object_of(message, "", "a frame")
-    only(members, ("kind", "id", "text"), "")
-    kind = number_of(members.get("kind", 0), v.KINDS, "kind", 0, 1)
-    number = number_of(members.get("id", 0), {}, "id", 0, (1 << 32) - 1)
-    text = text_bytes(members.get("text", ""), "text")
+    members = FRAME.members_of(message, "", "a frame")
+    kind = FRAME.number(members, "kind")
+    number = FRAME.number(members, "id")
+    text = FRAME.text(members, "text")
     out.write(v.MAGIC + bytes([kind]) + number.to_bytes(4, "big") + len(text).to_bytes(2, "big") + text)
 ''',
     "evidence": '''
@@ -249,6 +262,7 @@ def test_a_made_protocol_passes_the_contract(copy: Path) -> None:
     done = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/codecs/test_contract.py")
     assert done.returncode == 0, done.stdout.decode()
     assert b"toy" in run(copy, "-m", "wirelens.cli.main", "protocols").stdout
+    assert b'by default "request"' in run(copy, "-m", "wirelens.cli.main", "protocols", "toy").stdout
 
 
 @pytest.mark.slow

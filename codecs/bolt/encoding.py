@@ -5,27 +5,23 @@ import zlib
 from librt.strings import BytesWriter, write_i16_be, write_i32_be
 from mypy_extensions import i16, i32
 
+from wirelens.codecs.bolt import schema as s
 from wirelens.codecs.bolt.vocabulary import (
     CHECKED,
-    CODEC_NAMES,
-    COMMANDS,
     HEARTBEAT,
     HESSIAN,
     MAX_CONTENT,
-    MEMBERS,
     REQUEST_CLASS,
     REQUEST_COMMAND,
     RESPONSE,
     RESPONSE_CLASS,
     RESPONSE_COMMAND,
-    STATUSES,
     SWITCH_CHECKSUM,
-    TYPES,
 )
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.value_encoding import Encoder
-from wirelens.codecs.json_input import array_of, hex_bytes, number_of, object_of, only, text_bytes
+from wirelens.codecs.json_input import array_of, object_of, text_bytes
 from wirelens.codecs.json_text import dumps
 from wirelens.codecs.node import Json
 from wirelens.codecs.payload import dialect_named
@@ -34,23 +30,20 @@ from wirelens.codecs.words import count
 
 def encode_frame(message: Json, out: BytesWriter) -> None:
     """See Codec.encode. Lengths and checksum are computed; members that are left out are as usual."""
-    members = object_of(message, "", "a frame of Bolt")
-    only(members, MEMBERS, "")
-    wire = object_of(members.get("$wire", {}), "$wire", "forms by name")
-    only(wire, ("protocol_version", "class", "crc"), "$wire")
-    version = number_of(members.get("version", 1), {}, "version", 1, 2)
+    schema = s.FRAME
+    members = schema.members_of(message, "", "a frame of Bolt")
+    wire = s.FRAME_WIRE.members_of(members.get("$wire", {}), "$wire", "forms by name")
+    version = schema.number(members, "version")
     usual_type = "response" if "status" in members else "request"
-    frame_type = number_of(members.get("type", usual_type), TYPES, "type", 0, 2)
+    frame_type = schema.number(members, "type", "", usual_type)
     usual_command = RESPONSE_COMMAND if frame_type == RESPONSE else REQUEST_COMMAND
-    command = number_of(members.get("command", usual_command), COMMANDS, "command", 0, 0xFFFF)
-    command_version = number_of(members.get("command_version", 1), {}, "command_version", 0, 255)
-    number = number_of(members.get("id", 1), {}, "id", 0, 0xFFFFFFFF)
-    codec = number_of(members.get("codec", HESSIAN), CODEC_NAMES, "codec", 0, 255)
-    switch = number_of(members.get("switch", 1 if "crc" in members else 0), {}, "switch", 0, 255)
+    command = schema.number(members, "command", "", usual_command)
+    command_version = schema.number(members, "command_version")
+    number = schema.number(members, "id")
+    codec = schema.number(members, "codec")
+    switch = schema.number(members, "switch", "", 1 if "crc" in members else 0)
     usual_version = CHECKED if switch & SWITCH_CHECKSUM else 1
-    protocol_version = number_of(
-        wire.get("protocol_version", usual_version), {}, "$wire.protocol_version", 0, 255
-    )
+    protocol_version = s.FRAME_WIRE.number(wire, "protocol_version", "$wire", usual_version)
     if version == 1:
         for member in ("switch", "crc"):
             if member in members:
@@ -62,7 +55,7 @@ def encode_frame(message: Json, out: BytesWriter) -> None:
         usual_class = RESPONSE_CLASS if frame_type == RESPONSE else REQUEST_CLASS
     if "class" in members or (usual_class and _first_class(members) == usual_class):
         name = text_bytes(members.get("class", usual_class), "class")
-    headers = _header_bytes(members.get("headers", []))
+    headers = _header_bytes(schema.value(members, "headers"))
     if len(name) > 0xFFFF or len(headers) > 0xFFFF:
         raise EncodeError("class" if len(name) > 0xFFFF else "headers", "it takes 65535 bytes at most")
     frame = BytesWriter()
@@ -98,13 +91,13 @@ def _write_status_or_timeout(members: dict[str, Json], frame_type: int, frame: B
     if frame_type == RESPONSE:
         if "timeout" in members:
             raise EncodeError("timeout", "only requests have a timeout")
-        status = number_of(members.get("status", 0), STATUSES, "status", 0, 0xFFFF)
+        status = s.FRAME.number(members, "status")
         frame.append(status >> 8)
         frame.append(status & 0xFF)
     else:
         if "status" in members:
             raise EncodeError("status", "only responses have a status")
-        timeout = number_of(members.get("timeout", 0), {}, "timeout", -1 << 31, (1 << 31) - 1)
+        timeout = s.FRAME.number(members, "timeout")
         write_i32_be(frame, i32(timeout))
 
 
@@ -114,7 +107,7 @@ def _checksum(members: dict[str, Json], wire: dict[str, Json], frame: bytes) -> 
         return zlib.crc32(frame).to_bytes(4, "big")
     if wire["crc"] != "wrong":
         raise EncodeError("$wire.crc", 'expected "wrong"')
-    checksum = hex_bytes(members.get("crc"), "crc")
+    checksum = s.FRAME.hex(members, "crc")
     if len(checksum) != 4:
         raise EncodeError("crc", "expected 8 hex digits")
     return checksum
@@ -122,23 +115,22 @@ def _checksum(members: dict[str, Json], wire: dict[str, Json], frame: bytes) -> 
 
 def _content_bytes(members: dict[str, Json]) -> bytes:
     """The content of a frame in JSON."""
+    dialect = dialect_named(s.FRAME.value(members, "hessian"), d.DRAFT, "hessian")
     if "content" not in members:
         return b""
     content = object_of(members["content"], "content", 'with "values" or "data"')
     if "data" in content:
-        only(content, ("data", "json", "error", "partial"), "content")
-        return hex_bytes(content["data"], "content.data")
+        return s.DATA.hex(s.DATA.members_of(content, "content", ""), "data", "content")
     if "json" in content:
-        only(content, ("json",), "content")
+        s.JSON.members_of(content, "content", "")
         return dumps(content["json"]).encode()
-    only(content, ("values",), "content")
+    s.CONTENT.members_of(content, "content", "")
     if "values" not in content:
         raise EncodeError("content", 'expected "values", "data" or "json"')
-    codec = members.get("codec", "hessian")
+    codec = s.FRAME.value(members, "codec")
     if codec not in (HESSIAN, "hessian"):
         raise EncodeError("content", f'content of codec {codec} is given as {{"data": hex}}')
     out = BytesWriter()
-    dialect = dialect_named(members.get("hessian"), d.DRAFT, "hessian")
     Encoder(out, dialect).values(content["values"], "content.values")
     return out.getvalue()
 
@@ -154,8 +146,7 @@ def _first_class(members: dict[str, Json]) -> Json:
 def _header_bytes(headers: Json) -> bytes:
     """A header map: pairs, or {"data": hex}."""
     if isinstance(headers, dict):
-        only(headers, ("data", "error"), "headers")
-        return hex_bytes(headers.get("data"), "headers.data")
+        return s.HEADERS.hex(s.HEADERS.members_of(headers, "headers", ""), "data", "headers")
     out = BytesWriter()
     for position, pair in enumerate(array_of(headers, "headers", "pairs [name, value]")):
         path = f"headers[{position}]"

@@ -57,25 +57,6 @@ RESPONSE_CLASS: Final = "com.alipay.sofa.rpc.core.response.SofaResponse"
 SERVICE_HEADER: Final = b"sofa_head_target_service"
 METHOD_HEADER: Final = b"sofa_head_method_name"
 
-# The members of a frame in JSON.
-MEMBERS: Final = (
-    "version",
-    "type",
-    "command",
-    "command_version",
-    "id",
-    "codec",
-    "switch",
-    "timeout",
-    "status",
-    "class",
-    "headers",
-    "content",
-    "hessian",
-    "crc",
-    "$wire",
-)
-
 
 def _byte(node: Node) -> Json:
     return node.raw[0]

@@ -5,11 +5,9 @@ from typing import Final
 from librt.strings import BytesWriter, write_i32_be, write_i64_be
 from mypy_extensions import i32
 
+from wirelens.codecs.dubbo import schema as s
 from wirelens.codecs.dubbo.values import HessianValues, JsonbValues, Values
 from wirelens.codecs.dubbo.vocabulary import (
-    DEFAULT_SERVICE_VERSION,
-    DEFAULT_VERSION,
-    DEFAULTS,
     EVENT_FLAG,
     FASTJSON2,
     HESSIAN,
@@ -19,46 +17,41 @@ from wirelens.codecs.dubbo.vocabulary import (
     REQUEST_FLAG,
     RESULTS,
     SERIALIZATIONS,
-    STATUSES,
     TWO_WAY_FLAG,
-    TYPES,
     WITH_ATTACHMENTS,
 )
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.descriptors import descriptor_of
-from wirelens.codecs.json_input import array_of, hex_bytes, number_of, object_of, only
+from wirelens.codecs.json_input import array_of, object_of
 from wirelens.codecs.node import Json
 from wirelens.codecs.payload import dialect_named, json_lines_bytes
 from wirelens.codecs.words import count
 
 
 def encode_message(message: Json, out: BytesWriter) -> None:
-    """See Codec.encode. Lengths are computed; members that are left out have their DEFAULTS."""
-    members = object_of(message, "", "a message of Dubbo")
-    only(members, (*DEFAULTS, "type", "status", "body", "hessian", "$wire"), "")
-    wire = object_of(members.get("$wire", {}), "$wire", "forms by name")
-    only(wire, ("status",), "$wire")
+    """See Codec.encode. Lengths are computed; members that are left out have the defaults of schema.py."""
+    schema = s.MESSAGE
+    members = schema.members_of(message, "", "a message of Dubbo")
+    wire = s.MESSAGE_WIRE.members_of(members.get("$wire", {}), "$wire", "forms by name")
     body = object_of(members.get("body", {}), "body", "the members of the body")
     usual_type = "response" if "result" in body or "status" in members else "request"
-    request = number_of(members.get("type", usual_type), TYPES, "type", 0, 1) == 1
-    event = _flag(members, "event")
-    two_way = _flag(members, "two_way") if "two_way" in members else request
-    serialization = number_of(
-        members.get("serialization", DEFAULTS["serialization"]), SERIALIZATIONS, "serialization", 0, 31
-    )
+    request = schema.number(members, "type", "", usual_type) == 1
+    event = schema.flag(members, "event")
+    two_way = schema.flag(members, "two_way", "", request)
+    serialization = schema.number(members, "serialization")
     if request and "status" in members:
         raise EncodeError("status", "only responses have a status")
-    status = number_of(members.get("status", OK), STATUSES, "status", 0, 255)
-    fourth = number_of(wire.get("status", 0), {}, "$wire.status", 0, 255) if request else status
-    number = number_of(members.get("id", DEFAULTS["id"]), {}, "id", -1 << 63, (1 << 64) - 1)
-    dialect = dialect_named(members.get("hessian"), d.FINAL, "hessian")
+    status = schema.number(members, "status")
+    fourth = s.MESSAGE_WIRE.number(wire, "status", "$wire") if request else status
+    number = schema.number(members, "id")
+    dialect = dialect_named(schema.value(members, "hessian"), d.FINAL, "hessian")
     content = BytesWriter()
     if "data" in body:
-        only(body, ("data", "json", "error", "partial"), "body")
-        content.write(hex_bytes(body["data"], "body.data"))
+        s.DATA.members_of(body, "body", "")
+        content.write(s.DATA.hex(body, "data", "body"))
     elif "json" in body:
-        only(body, ("json",), "body")
+        s.JSON.members_of(body, "body", "")
         content.write(json_lines_bytes(body["json"], "body.json"))
     elif serialization == FASTJSON2:
         _BodyWriter(content, JsonbValues(content)).write(body, request, event, status)
@@ -85,13 +78,6 @@ def encode_message(message: Json, out: BytesWriter) -> None:
     out.write(content.getvalue())
 
 
-def _flag(members: dict[str, Json], name: str) -> bool:
-    value = members.get(name, DEFAULTS[name])
-    if not isinstance(value, bool):
-        raise EncodeError(name, "expected true or false")
-    return value
-
-
 class _BodyWriter:
     """Writes one body, whose values `encoder` writes."""
 
@@ -102,31 +88,29 @@ class _BodyWriter:
     def write(self, body: dict[str, Json], request: bool, event: bool, status: int) -> None:
         wire = object_of(body.get("$wire", {}), "body.$wire", "forms by name")
         if not request and status != OK:
-            only(body, ("error", "extra"), "body")
+            s.ERROR.members_of(body, "body", "")
             self.encoder.value(body.get("error"), "body.error")
         elif event:
-            only(body, ("event", "extra"), "body")
+            s.EVENT.members_of(body, "body", "")
             self.encoder.value(body.get("event"), "body.event")
         elif request:
             self._request(body, wire)
         else:
             self._response(body, wire)
         if "extra" in body:
-            self.out.write(hex_bytes(body["extra"], "body.extra"))
+            self.out.write(s.REQUEST.hex(body, "extra", "body"))
 
     def _request(self, body: dict[str, Json], wire: dict[str, Json]) -> None:
-        names = ("dubbo_version", "path", "version", "method", "parameter_types", "arguments", "attachments")
-        only(body, (*names, "extra", "$wire"), "body")
-        only(wire, ("argument_count", "attachments"), "body.$wire")
-        for name in ("path", "method"):
-            if name not in body:
-                raise EncodeError("body", f'a request needs "{name}"')
+        schema = s.REQUEST
+        schema.members_of(body, "body", "")
+        s.REQUEST_WIRE.members_of(wire, "body.$wire", "")
+        schema.require(body, "body", "a request")
         encoder = self.encoder
-        encoder.value(body.get("dubbo_version", DEFAULT_VERSION), "body.dubbo_version")
+        encoder.value(schema.value(body, "dubbo_version"), "body.dubbo_version")
         encoder.value(body["path"], "body.path")
-        encoder.value(body.get("version", DEFAULT_SERVICE_VERSION), "body.version")
+        encoder.value(schema.value(body, "version"), "body.version")
         encoder.value(body["method"], "body.method")
-        arguments = array_of(body.get("arguments", []), "body.arguments", "values")
+        arguments = array_of(schema.value(body, "arguments"), "body.arguments", "values")
         described = True
         if "argument_count" in wire:
             arity = wire["argument_count"]
@@ -142,16 +126,14 @@ class _BodyWriter:
         elif "parameter_types" in body:
             raise EncodeError("body.parameter_types", "the number of arguments takes its place")
         encoder.values(arguments, "body.arguments")
-        if "attachments" in body:
-            encoder.value(body["attachments"], "body.attachments")
-        elif wire.get("attachments") != "absent":
-            encoder.value({}, "body.attachments")
+        if "attachments" in body or wire.get("attachments") != "absent":
+            encoder.value(schema.value(body, "attachments"), "body.attachments")
 
     def _response(self, body: dict[str, Json], wire: dict[str, Json]) -> None:
-        only(body, ("result", "value", "attachments", "extra", "$wire"), "body")
-        only(wire, ("result",), "body.$wire")
+        s.RESPONSE.members_of(body, "body", "")
+        s.RESPONSE_WIRE.members_of(wire, "body.$wire", "")
         usual = "value" if body.get("value") is not None else "null"
-        result = number_of(body.get("result", usual), RESULTS, "body.result", 0, 5) % WITH_ATTACHMENTS
+        result = s.RESPONSE.number(body, "result", "body", usual) % WITH_ATTACHMENTS
         if "attachments" in body:
             result += WITH_ATTACHMENTS
         self.encoder.integer(result, wire.get("result"), "body.result")

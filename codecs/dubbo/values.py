@@ -5,9 +5,9 @@ from typing import Final
 from librt.strings import BytesWriter, write_i32_be
 from mypy_extensions import i32
 
+from wirelens.codecs.dubbo.schema import RESULT_WIRE
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian.value_encoding import Encoder
-from wirelens.codecs.json_input import hex_bytes, object_of, only
 from wirelens.codecs.jsonb import vocabulary as v
 from wirelens.codecs.node import Json
 
@@ -70,9 +70,10 @@ class JsonbValues(Values):
         """See Values.integer. The usual form is a byte."""
         content = bytes([v.BYTE, value])
         if form is not None:
-            wire = object_of(form, "body.$wire.result", 'expected {"bytes": hex}')
-            only(wire, ("bytes",), "body.$wire.result")
-            content = hex_bytes(wire.get("bytes"), "body.$wire.result.bytes")
+            where = "body.$wire.result"
+            content = RESULT_WIRE.hex(
+                RESULT_WIRE.members_of(form, where, 'expected {"bytes": hex}'), "bytes", where
+            )
             if not _is_number(content, value):
                 raise EncodeError("body.$wire.result.bytes", f"these bytes are not the number {value}")
         self._write(content)

@@ -82,17 +82,8 @@ RESULTS: Final[dict[int, str]] = {
     5: "null",
 }
 WITH_ATTACHMENTS: Final = 3  # added to a result's kind if attachments follow
-GENERIC_METHODS: Final = ("$invoke", "$invokeAsync")  # their arguments name the method that is called
-
-# Members that JSON may leave out.
-DEFAULTS: Final[dict[str, Json]] = {
-    "two_way": True,
-    "event": False,
-    "serialization": "hessian2",
-    "id": 1,
-}
-DEFAULT_VERSION: Final = "2.0.2"  # of Dubbo's protocol
 DEFAULT_SERVICE_VERSION: Final = "0.0.0"
+GENERIC_METHODS: Final = ("$invoke", "$invokeAsync")  # their arguments name the method that is called
 
 
 def _count_wire(node: Node) -> Json:

@@ -5,6 +5,7 @@ from typing import Final
 from librt.strings import BytesWriter, write_f32_be, write_f64_be, write_i64_be
 
 from wirelens.codecs.errors import EncodeError
+from wirelens.codecs.esnp import schema as s
 from wirelens.codecs.esnp import vocabulary as v
 from wirelens.codecs.json_input import (
     NOT_FINITE,
@@ -13,24 +14,13 @@ from wirelens.codecs.json_input import (
     none_of,
     number_of,
     object_of,
-    one_of,
-    only,
     text_bytes,
     wrong,
 )
 from wirelens.codecs.node import Json
+from wirelens.codecs.schema import Member, Schema
 
 SINGLE_MAX: Final = float.fromhex("0x1.ffffffp127")  # what rounds to more is infinite as a single
-
-# What the texts write before the names of types of entries, flags, addresses and kinds.
-TYPE_PREFIX: Final = "MT_"
-FLAG_PREFIX: Final = "FLAG_"
-ADDRESS_PREFIX: Final = "ADDRESS_"
-KIND_PREFIX: Final = "MK_"
-
-_TYPES: Final = {**v.TYPES, v.CLOSE_CHANNEL: "CLOSE_CHANNEL"}
-_KINDS: Final = {**v.KINDS, **v.LATER_KINDS}
-_ADDRESSES: Final = {**v.ADDRESSES, **v.LATER_ADDRESSES}
 
 # Bits of the integers, by the tag of their Var.
 _BITS: Final = {2: 32, 3: 8, 4: 16, 5: 32, 6: 64, 7: 32, 8: 8, 9: 16, 10: 32, 11: 64}
@@ -42,22 +32,23 @@ VARINTS: Final = ("flag", "address", "current", "last", "id", "name")
 def encode(message: Json, out: BytesWriter, lines: bool) -> None:
     """See Codec.encode. An END is added if the entries do not end with one."""
     member = "lines" if lines else "frames"
+    schema = s.LINES if lines else s.FRAMES
     if not isinstance(message, dict) or not isinstance(message.get(member), list):
         if isinstance(message, dict):
-            only(message, (member, "counts"), "")
+            schema.members_of(message, "", "")
         raise EncodeError("", f'expected an object with the array "{member}"')
-    only(message, (member, "counts"), "")
-    counts = one_of(message.get("counts", "zigzag"), ("zigzag", "unsigned"), "counts")
+    schema.members_of(message, "", "")
+    counts = schema.word(message, "counts")
     entries = message[member]
     assert isinstance(entries, list)
-    flags = v.LINE_FLAGS if lines else v.FRAME_FLAGS
+    schemas = s.ENTRIES if lines else s.FRAME_ENTRIES
     ended = False
     for position, entry in enumerate(entries):
         path = f"{member}[{position}]"
         if ended:
             raise EncodeError(path, "nothing may follow END in a message")
         body = BytesWriter()
-        kind = BodyWriter(body, counts == "unsigned", flags).entry(entry, path)
+        kind = BodyWriter(body, counts == "unsigned", schemas).entry(entry, path)
         size = len(body)
         if size > v.MAX_SIZE:
             raise EncodeError(path, f"its body has {size} bytes, {v.MAX_SIZE} at most")
@@ -74,26 +65,29 @@ def encode(message: Json, out: BytesWriter, lines: bool) -> None:
 class BodyWriter:
     """Writes the bodies of entries."""
 
-    def __init__(self, out: BytesWriter, unsigned: bool, flags: dict[int, str]) -> None:
+    def __init__(self, out: BytesWriter, unsigned: bool, schemas: dict[int, Schema]) -> None:
         self.out: Final = out
         self.unsigned: Final = unsigned
-        self.flags: Final = flags
+        self.schemas: Final = schemas  # of entries, by type
 
     def entry(self, entry: Json, path: str) -> int:
         """Write an entry's body; returns its type number."""
         entry = object_of(entry, path, 'an entry with a "type"')
         if "type" not in entry:
-            raise EncodeError(path + ".type", f"an entry needs its type; {_known(_TYPES)}")
-        kind = number_of(entry["type"], _TYPES, path + ".type", 0, 255, TYPE_PREFIX)
+            raise EncodeError(path + ".type", f"an entry needs its type; {_known(s.TYPES)}")
+        kind = s.RAW_ENTRY.number(entry, "type", path)
         wire = object_of(entry.get("$wire", {}), path + ".$wire", "member names to bytes of their varints")
         members = v.MEMBERS.get(kind, ("data",))
+        schema = self.schemas.get(kind, s.RAW_ENTRY)
         if "data" in entry and (
             kind not in v.MEMBERS or "error" in entry or not any(m in entry for m in members)
         ):
             members = ("data",)
-        only(entry, (*members, "type", "extra", "error", "$wire"), path)
-        varints = [name for name in members if name in VARINTS or kind in (v.ADDRESS, v.SOURCE_ADDRESS)]
-        only(wire, varints, path + ".$wire")
+            schema = s.RAW_ENTRY
+        schema.members_of(entry, path, "")
+        address = kind == v.ADDRESS or kind == v.SOURCE_ADDRESS
+        varints = [name for name in members if name in VARINTS or (address and name == "value")]
+        s.FORMS[tuple(varints)].members_of(wire, path + ".$wire", "")
         if kind == v.XDATA and "value" in entry and "data" in entry and "error" not in entry:
             raise EncodeError(path, 'XDATA has one of "value" and "data"')
         for name in members:
@@ -103,14 +97,15 @@ class BodyWriter:
                 continue
             if name not in entry:
                 raise EncodeError(path, f'{v.TYPES.get(kind, kind)} needs the member "{name}"')
-            self.member(kind, name, entry[name], wire.get(name), f"{path}.{name}")
+            self.member(kind, schema.members[name], entry[name], wire.get(name), f"{path}.{name}")
         if "extra" in entry:
-            self.out.write(hex_bytes(entry["extra"], path + ".extra"))
+            self.out.write(schema.hex(entry, "extra", path))
         return kind
 
-    def member(self, kind: int, name: str, value: Json, wire: Json, path: str) -> None:
+    def member(self, kind: int, member: Member, value: Json, wire: Json, path: str) -> None:
         """Write one member of an entry of type `kind`."""
         out = self.out
+        name = member.name
         if name == "data":
             out.write(hex_bytes(value, path))
         elif name == "text":
@@ -118,17 +113,13 @@ class BodyWriter:
         elif name == "version":
             out.write(_version_bytes(value, path))
         elif name == "kind":
-            out.append(number_of(value, _KINDS, path, 0, 255, KIND_PREFIX))
-        elif name == "flag":
-            self.integer(value, self.flags, wire, path, 32, True, FLAG_PREFIX)
-        elif name == "address":
-            self.integer(value, _ADDRESSES, wire, path, 32, True, ADDRESS_PREFIX)
-        elif name in ("current", "last", "id"):
-            self.integer(value, {}, wire, path, 32, True)
+            out.append(number_of(value, member.names, path, member.low, member.high, *member.prefixes))
+        elif name in ("flag", "address", "current", "last", "id"):
+            self.integer(value, member.names, wire, path, 32, True, *member.prefixes)
         elif name == "name" or kind in (v.ADDRESS, v.SOURCE_ADDRESS):
             self.sized(text_bytes(value, path), wire, path)
         elif kind in (v.MESSAGE_ID, v.SOURCE_MESSAGE_ID):
-            number = number_of(value, {}, path, 0, (1 << 64) - 1)
+            number = number_of(value, {}, path, member.low, member.high)
             write_i64_be(out, number - (1 << 64) if number >> 63 else number)
         else:
             self.var(value, path)
@@ -165,7 +156,7 @@ class BodyWriter:
         """Write an integer of this many bits as a varint; of up to 64 bits if `wire` marks it as wide."""
         wide = wire == "wide"
         if isinstance(wire, dict):
-            only(wire, ("wide",), where)
+            s.WIDE.members_of(wire, where, "")
             wide = "wide" in wire
             wire = wire.get("wide")
         elif wide:

@@ -9,14 +9,20 @@ from librt.strings import BytesWriter
 
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import deflation
+from wirelens.codecs.hessian import schema as s
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.value_encoding import Encoder
-from wirelens.codecs.json_input import array_of, did_you_mean, hex_bytes, object_of, only
+from wirelens.codecs.json_input import array_of, did_you_mean, hex_bytes, object_of
 from wirelens.codecs.node import Json
 from wirelens.codecs.words import count
 
-MEMBERS: Final = ("values", "call", "reply", "fault", "message", "packets", "envelope")
-_ANY_MEMBER: Final = "a message with one of " + ", ".join(MEMBERS)
+_ANY_MEMBER: Final = "a message with one of " + ", ".join(s.CONTENTS)
+_FOREIGN: Final = {  # what another dialect has, for errors
+    "fault": 'in {} a fault stands in a reply: {{"reply": {{"fault": …}}}}',
+    "message": "{} has no messages",
+    "packets": "{} has no packets",
+    "envelope": "{} has no envelopes",
+}
 PACKET_BYTES: Final = 0xFFFF
 
 
@@ -27,13 +33,17 @@ def encode_message(message: Json, dialect: int, out: BytesWriter, path: str = ""
     if len(members) == 1 and "values" in members:
         Encoder(out, dialect).values(members["values"], prefix + "values")
         return
-    names = [name for name in MEMBERS if name in members]
+    names = [name for name in s.CONTENTS if name in members]
     if len(names) != 1:
-        near = "" if names else "".join([did_you_mean(given, MEMBERS) for given in list(members)[:1]])
-        raise EncodeError(path, f"expected one of the members {', '.join(MEMBERS)}{near}")
+        near = "" if names else "".join([did_you_mean(given, s.CONTENTS) for given in list(members)[:1]])
+        raise EncodeError(path, f"expected one of the members {', '.join(s.CONTENTS)}{near}")
     name = names[0]
-    only(members, (name, "$wire") if name in ("values", "packets") else (name, "version", "$wire"), path)
-    wire = object_of(members.get("$wire", {}), prefix + "$wire", "forms by name")
+    if name not in s.MESSAGES[dialect].members:
+        raise EncodeError(prefix + name, _FOREIGN[name].format(d.NAMES[dialect]))
+    s.MESSAGES[dialect].members_of(members, path, "")
+    if "version" in members and name in ("values", "packets"):
+        raise EncodeError(prefix + "version", f'"{name}" have no version')
+    wire = s.MESSAGE_WIRE.members_of(members.get("$wire", {}), prefix + "$wire", "forms by name")
     writer = _Writer(out, dialect)
     inner = prefix + name
     body = members[name]
@@ -51,24 +61,16 @@ def encode_message(message: Json, dialect: int, out: BytesWriter, path: str = ""
     elif name == "reply":
         writer.reply(body, version, start, inner)
     elif name == "fault":
-        if dialect != d.FINAL:
-            raise EncodeError(
-                inner, f'in {d.NAMES[dialect]} a fault stands in a reply: {{"reply": {{"fault": …}}}}'
-            )
         out.append(0x48)
         out.write(version)
         out.append(0x46)
         writer.encoder.value(body, inner)
     elif name == "message":
-        if dialect == d.V1:
-            raise EncodeError(inner, "hessian1 has no messages")
         out.append(0x50 if start == "P" else 0x70)
         out.write(version)
-        writer.encoder.values(_member(body, "values", inner), inner + ".values")
+        writer.encoder.values(_values_in(body, inner)["values"], inner + ".values")
         out.append(0x7A)
     else:
-        if dialect == d.V1:
-            raise EncodeError(inner, "hessian1 has no envelopes")
         writer.envelope(body, version, inner)
 
 
@@ -85,12 +87,11 @@ def _version(value: Json, dialect: int, path: str) -> bytes:
     raise EncodeError(path, 'expected a version such as "2.0"')
 
 
-def _member(value: Json, name: str, path: str) -> Json:
-    given = object_of(value, path, f'with "{name}"')
-    only(given, (name, "$wire"), path)
-    if name not in given:
-        raise EncodeError(path, f'expected the member "{name}"')
-    return given[name]
+def _values_in(value: Json, path: str) -> dict[str, Json]:
+    """A message or a packet."""
+    given = s.VALUES_INSIDE.members_of(value, path, 'with "values"')
+    s.VALUES_INSIDE.require(given, path, "it")
+    return given
 
 
 class _Writer:
@@ -103,15 +104,17 @@ class _Writer:
 
     def call(self, body: Json, version: bytes, absent: bool, start: Json, path: str) -> None:
         out = self.out
-        given = object_of(body, path, 'a call: "method", "arguments"')
-        only(given, ("method", "headers", "arguments", "$wire"), path)
-        wire = object_of(given.get("$wire", {}), path + ".$wire", "forms by name")
-        arguments = array_of(given.get("arguments", []), path + ".arguments", "values")
-        if "method" not in given:
-            raise EncodeError(path, 'a call needs its "method"')
+        schema = s.CALL_WITH_HEADERS
         if self.dialect == d.FINAL:
-            if "headers" in given:
+            schema = s.CALL
+            if isinstance(body, dict) and "headers" in body:
                 raise EncodeError(path + ".headers", "a call of hessian2 has no headers")
+        given = schema.members_of(body, path, 'a call: "method", "arguments"')
+        forms = s.CALL_WIRE if self.dialect == d.FINAL else s.EARLIER_CALL_WIRE
+        wire = forms.members_of(given.get("$wire", {}), path + ".$wire", "forms by name")
+        arguments = array_of(schema.value(given, "arguments"), path + ".arguments", "values")
+        schema.require(given, path, "a call")
+        if self.dialect == d.FINAL:
             if not absent:
                 out.append(0x48)
                 out.write(version)
@@ -151,13 +154,15 @@ class _Writer:
 
     def reply(self, body: Json, version: bytes, start: Json, path: str) -> None:
         out = self.out
-        given = object_of(body, path, 'a reply: "value" or "fault"')
-        only(given, ("value", "fault", "headers", "$wire"), path)
+        schema = s.REPLY_WITH_HEADERS
+        if self.dialect == d.FINAL:
+            schema = s.REPLY
+            if isinstance(body, dict) and "headers" in body:
+                raise EncodeError(path + ".headers", "a reply of hessian2 has no headers")
+        given = schema.members_of(body, path, 'a reply: "value" or "fault"')
         if ("value" in given) == ("fault" in given):
             raise EncodeError(path, 'a reply has either a "value" or a "fault"')
         if self.dialect == d.FINAL:
-            if "headers" in given:
-                raise EncodeError(path + ".headers", "a reply of hessian2 has no headers")
             out.append(0x48)
             out.write(version)
             out.append(0x52)
@@ -184,7 +189,7 @@ class _Writer:
     def _pairs(self, fault: Json, path: str) -> None:
         """Write the keys and values of a fault, a map that is not in the reference table."""
         if isinstance(fault, dict) and "$map" in fault:
-            only(fault, ("$map",), path)
+            s.FAULT.members_of(fault, path, "")
             fault = fault["$map"]
             path += ".$map"
         if isinstance(fault, dict):
@@ -203,12 +208,10 @@ class _Writer:
     def packets(self, body: Json, wire: dict[str, Json], path: str) -> None:
         """Write a sequence of packets; they share classes and types, not references."""
         framing = wire.get("framing")
-        if self.dialect == d.V1:
-            raise EncodeError(path, "hessian1 has no packets")
         if self.dialect == d.DRAFT:
             framing = "3.2.1"
         elif framing is None:
-            framing = "4.0.66"
+            framing = s.MESSAGE_WIRE.members["framing"].default
         if framing not in ("3.2.1", "4.0.0", "4.0.7", "4.0.66"):
             raise EncodeError(path, f"unknown framing {framing!r} of packets")
         content = BytesWriter()
@@ -217,7 +220,7 @@ class _Writer:
             step = f"{path}[{position}]"
             encoder.clear_references()
             content.truncate(0)
-            encoder.values(_member(packet, "values", step), step + ".values")
+            encoder.values(_values_in(packet, step)["values"], step + ".values")
             data = content.getvalue()
             sizes = _packet_sizes(packet, data, step)
             at = 0
@@ -263,11 +266,9 @@ class _Writer:
 
     def envelope(self, body: Json, version: bytes, path: str) -> None:
         out = self.out
-        given = object_of(body, path, 'an envelope: "method", "parts"')
-        only(given, ("method", "parts", "$wire"), path)
-        wire = object_of(given.get("$wire", {}), path + ".$wire", "forms by name")
-        if "method" not in given:
-            raise EncodeError(path, 'an envelope needs its "method"')
+        given = s.ENVELOPE.members_of(body, path, 'an envelope: "method", "parts"')
+        wire = s.ENVELOPE_WIRE.members_of(given.get("$wire", {}), path + ".$wire", "forms by name")
+        s.ENVELOPE.require(given, path, "an envelope")
         out.append(0x45)
         self._at(path)
         if self.dialect == d.FINAL:
@@ -276,14 +277,13 @@ class _Writer:
             out.write(version)
             out.append(0x6D)
             self.encoder.counted(given["method"], wire.get("method"), ".method")
-        for position, part in enumerate(array_of(given.get("parts", []), path + ".parts", "parts")):
+        for position, part in enumerate(array_of(s.ENVELOPE.value(given, "parts"), path + ".parts", "parts")):
             self._part(part, f"{path}.parts[{position}]", given["method"] == deflation.METHOD.decode())
         out.append(0x5A if self.dialect == d.FINAL else 0x7A)
 
     def _part(self, part: Json, path: str, deflates: bool) -> None:
-        given = object_of(part, path, 'a part: "content"')
-        only(given, ("headers", "content", "compressed", "footers", "$wire"), path)
-        wire = object_of(given.get("$wire", {}), path + ".$wire", "forms by name")
+        given = s.PART.members_of(part, path, 'a part: "content"')
+        wire = s.PART_WIRE.members_of(given.get("$wire", {}), path + ".$wire", "forms by name")
         self._counted_pairs(given, "headers", wire.get("header_count"), path)
         content = given.get("content")
         if isinstance(content, str) or not deflates:
@@ -332,7 +332,7 @@ def _packet_sizes(packet: Json, data: bytes, path: str) -> list[int]:
             sizes.append(PACKET_BYTES)
             left -= PACKET_BYTES
         return [*sizes, left]
-    chunks = object_of(wire, path + ".$wire", "chunks").get("chunks")
+    chunks = s.PACKET_WIRE.members_of(wire, path + ".$wire", "chunks").get("chunks")
     sizes = [size for size in array_of(chunks, path + ".$wire.chunks", "sizes") if isinstance(size, int)]
     if sum(sizes) != len(data) or not all(0 <= size <= PACKET_BYTES for size in sizes):
         raise EncodeError(

@@ -24,6 +24,7 @@ from wirelens.codecs.hessian.json_path import (
     TAGGED_KEYS,
     Frame,
 )
+from wirelens.codecs.hessian.schema import VALUES
 from wirelens.codecs.hessian.well_known_classes import VALUED
 from wirelens.codecs.json_input import NOT_FINITE, did_you_mean, hex_bytes, none_of
 from wirelens.codecs.node import ONLY_VALUE, Json
@@ -160,7 +161,7 @@ class Encoder(Classes):
             self._map(item, None, USUAL, KEYS)
             return
         if tag is None:
-            near = none_of(name, ["$class", *TAGS])
+            near = none_of(name, VALUES[self.dialect])
             raise self.error(f"as a tag, {near} (a map with such keys needs $map)")
         kind = tag.kind
         value = item[name]

@@ -5,27 +5,25 @@ from librt.strings import BytesWriter
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.encoding import encode_message as encode_hessian
+from wirelens.codecs.http import schema as s
 from wirelens.codecs.http.codings import MAX_UNPACKED, pack, unpack
 from wirelens.codecs.http.lines import CHUNK_LINE, Head, decimal, is_line_of, usual_line, without_end
-from wirelens.codecs.json_input import array_of, hex_bytes, object_of, only, text_bytes
+from wirelens.codecs.json_input import array_of, object_of, text_bytes
 from wirelens.codecs.node import Json
 from wirelens.codecs.payload import dialect_named
 
 
 def encode_message(message: Json, out: BytesWriter) -> None:
     """See Codec.encode. Content-Length is computed, and added to a request that needs one."""
-    members = object_of(message, "", "an HTTP message")
-    only(members, ("start_line", "headers", "body", "compressed", "hessian", "trailers", "$wire"), "")
-    wire = object_of(members.get("$wire", {}), "$wire", "forms by name")
-    only(wire, ("lines", "trailer_lines", "chunks", "last", "content_length", "body"), "$wire")
+    members = s.MESSAGE.members_of(message, "", "an HTTP message")
+    wire = s.WIRE_FORMS.members_of(members.get("$wire", {}), "$wire", "forms by name")
     lines = object_of(wire.get("lines", {}), "$wire.lines", "lines by position")
-    if "start_line" not in members:
-        raise EncodeError("", 'a message needs its "start_line"')
-    start_line = text_bytes(members["start_line"], "start_line")
+    s.MESSAGE.require(members, "", "a message")
+    start_line = s.MESSAGE.text(members, "start_line")
     head = Head(start_line + b"\r\n")
     if not head.valid:
         raise EncodeError("start_line", "expected a request line or a status line of HTTP/1")
-    headers = _pairs(members.get("headers", []), "headers")
+    headers = _pairs(s.MESSAGE.value(members, "headers"), "headers")
     for name, value in headers:
         if value is not None:
             head.add(name, value)
@@ -47,7 +45,7 @@ def encode_message(message: Json, out: BytesWriter) -> None:
         return
     _write_chunks(content, wire, out)
     trailer_lines = object_of(wire.get("trailer_lines", {}), "$wire.trailer_lines", "lines by position")
-    trailers = _pairs(members.get("trailers", []), "trailers")
+    trailers = _pairs(s.MESSAGE.value(members, "trailers"), "trailers")
     _write_lines(trailers, trailer_lines, "$wire.trailer_lines", "trailers", out)
 
 
@@ -117,6 +115,7 @@ def _write_lines(
 
 def _content(members: dict[str, Json], head: Head) -> bytes:
     """The content of a message as it goes on the wire, before it is chunked."""
+    dialect = dialect_named(s.MESSAGE.value(members, "hessian"), d.FINAL, "hessian")
     if "body" not in members:
         for name in ("compressed", "hessian"):
             if name in members:
@@ -124,17 +123,15 @@ def _content(members: dict[str, Json], head: Head) -> bytes:
         return b""
     body = object_of(members["body"], "body", 'a message of Hessian, or with "data"')
     if "data" in body:
-        only(body, ("data", "error", "partial"), "body")
-        return hex_bytes(body["data"], "body.data")
+        return s.DATA.hex(s.DATA.members_of(body, "body", ""), "data", "body")
     out = BytesWriter()
-    dialect = dialect_named(members.get("hessian"), d.FINAL, "hessian")
     encode_hessian(body, dialect, out, "body")
     content = out.getvalue()
     coding = head.coding
     if "compressed" in members:
         if not coding:
             raise EncodeError("compressed", "no Content-Encoding states that the content is compressed")
-        packed = hex_bytes(members["compressed"], "compressed")
+        packed = s.MESSAGE.hex(members, "compressed")
         unpacked = unpack(packed, coding, MAX_UNPACKED)
         if unpacked.whole and unpacked.content == content:
             return packed

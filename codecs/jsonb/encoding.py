@@ -13,13 +13,13 @@ from wirelens.codecs.json_input import (
     did_you_mean,
     hex_bytes,
     none_of,
-    only,
     wrong,
 )
 from wirelens.codecs.json_text import dumps, loads
 from wirelens.codecs.jsonb import vocabulary as v
 from wirelens.codecs.jsonb.decoding import decode_message
-from wirelens.codecs.jsonb.scalar_encoding import MOMENTS, Scalars
+from wirelens.codecs.jsonb.scalar_encoding import Scalars
+from wirelens.codecs.jsonb.schema import CONTAINER, EXACT, MESSAGE, VALUES
 from wirelens.codecs.node import Json
 from wirelens.codecs.notation import tree_json
 from wirelens.codecs.tape import Buffer, Tape
@@ -38,7 +38,7 @@ def encode_message(message: Json, out: BytesWriter) -> None:
     """See Codec.encode."""
     if not isinstance(message, dict) or "value" not in message:
         raise EncodeError("", 'expected a message: an object with the key "value"')
-    only(message, ("value",), "")
+    MESSAGE.members_of(message, "", "")
     encode_value(message["value"], out, "value")
 
 
@@ -192,7 +192,7 @@ class Encoder(Scalars):
 
     def _exact(self, item: dict[str, Json], tag: str, wire: dict[str, Json]) -> None:
         """Write a scalar as the bytes under its `$wire`, which must be of its value."""
-        only(wire, ("bytes",), Path(self.place, ".$wire"))
+        EXACT.members_of(wire, Path(self.place, ".$wire"), "")
         where = Path(self.place, ".$wire.bytes")
         data = hex_bytes(wire.get("bytes"), where)
         buffer = Buffer(data)
@@ -312,7 +312,7 @@ class Encoder(Scalars):
             return {}
         if not isinstance(wire, dict):
             raise wrong(self.place, "expected an object", ".$wire")
-        only(wire, ("type", "length"), Path(self.place, ".$wire"))
+        CONTAINER.members_of(wire, Path(self.place, ".$wire"), "")
         return wire
 
     def _container(self, item: dict[str, Json], tag: str, value: Json, given: Json) -> None:
@@ -456,24 +456,4 @@ def _is_whole_int(data: bytes, at: int) -> bool:
 
 _END: Final = bytes([v.MAP_END])
 _CONTAINER_MEMBERS: Final = ("$type", "$id", "$wire")
-_TAGS: Final = (
-    "$list",
-    "$map",
-    "$value",
-    "$int",
-    "$long",
-    "$int16",
-    "$int8",
-    "$double",
-    "$float32",
-    "$string",
-    "$bytes",
-    "$date",
-    "$ref",
-    "$symbol",
-    "$text_symbol",
-    "$char",
-    "$bigint",
-    "$decimal",
-    *MOMENTS,
-)
+_TAGS: Final = tuple([tag for tag in VALUES if tag != "$class"])

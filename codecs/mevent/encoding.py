@@ -1,47 +1,32 @@
 """JSON to bytes: requests, replies and their variables."""
 
-from typing import Final
-
 from librt.strings import BytesWriter, write_i64_be
 
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_input import (
     Path,
     array_of,
-    flags_of,
-    hex_bytes,
     none_of,
     number_named,
     number_of,
     object_of,
-    one_of,
-    only,
     text_bytes,
 )
 from wirelens.codecs.mevent import hdf
+from wirelens.codecs.mevent import schema as s
 from wirelens.codecs.mevent import vocabulary as v
 from wirelens.codecs.node import Json
-
-# What the text, or the deployed code, writes before the names.
-TYPE_PREFIX: Final = "DATA_TYPE_"
-COMMAND_PREFIX: Final = "REQ_CMD_"
-FLAG_PREFIXES: Final = ("FLAGS_", "FLAG_")
-CODE_PREFIX: Final = "REP_"
-
-_COMMANDS: Final = {**v.COMMANDS, **v.COMMANDS_2009}
 
 
 def encode(message: Json, out: BytesWriter) -> None:
     """See Codec.encode. Defaults: version 1, id 1, command 0, flags 0, eof true, no prefix."""
-    members = object_of(message, "", "a message with request or reply")
-    only(members, ("request", "reply", "dialect", "prefix", "extra"), "")
+    schema = s.MESSAGE
+    members = schema.members_of(message, "", "a message with request or reply")
     if ("request" in members) == ("reply" in members):
         both = ", not both" if "reply" in members else ""
         raise EncodeError("", f'a message has one of "request" and "reply"{both}')
-    dialect = one_of(members.get("dialect", "specified"), ("specified", "deployed"), "dialect")
-    prefix = members.get("prefix", False)
-    if not isinstance(prefix, bool):
-        raise EncodeError("prefix", "expected true or false")
+    dialect = schema.word(members, "dialect")
+    prefix = schema.flag(members, "prefix")
     if "extra" in members and not prefix:
         raise EncodeError("extra", "only a message with prefix can have bytes after it")
     body = BytesWriter()
@@ -54,7 +39,7 @@ def encode(message: Json, out: BytesWriter) -> None:
             raise EncodeError("dialect", "a reply without variables has no dialect")
         _write_reply(reply, deployed, body)
     if "extra" in members:
-        body.write(hex_bytes(members["extra"], "extra"))
+        body.write(schema.hex(members, "extra"))
     if prefix:
         _write_word(out, len(body) + 4)
     out.write(body.getvalue())
@@ -69,35 +54,35 @@ def _write_word(out: BytesWriter, number: int) -> None:
 
 
 def _write_request(request: dict[str, Json], deployed: bool, out: BytesWriter) -> None:
-    only(request, ("version", "id", "command", "flags", "plugin", "variables", "eof"), "request")
-    version = number_of(request.get("version", 1), {}, "request.version", 0, 15)
-    request_id = number_of(request.get("id", 1), {}, "request.id", 0, v.MAX_ID)
-    command = number_of(request.get("command", 0), _COMMANDS, "request.command", 0, 0xFFFF, COMMAND_PREFIX)
-    flags = flags_of(request.get("flags", 0), v.FLAGS, "request.flags", 0xFFFF, *FLAG_PREFIXES)
-    if "plugin" not in request:
-        raise EncodeError("request", 'a request needs the member "plugin"')
-    plugin = text_bytes(request["plugin"], "request.plugin")
+    schema = s.REQUEST
+    schema.members_of(request, "request", "")
+    version = schema.number(request, "version", "request")
+    request_id = schema.number(request, "id", "request")
+    command = schema.number(request, "command", "request")
+    flags = schema.number(request, "flags", "request")
+    schema.require(request, "request", "a request")
+    plugin = schema.text(request, "plugin", "request")
     _write_word(out, version << 28 | request_id)
     _write_word(out, command << 16 | flags)
     _write_word(out, len(plugin))
     out.write(plugin)
-    _write_variables(request.get("variables", []), "request.variables", deployed, out)
+    _write_variables(schema.value(request, "variables"), "request.variables", deployed, out)
     _write_eof(request, "request", out)
 
 
 def _write_reply(reply: dict[str, Json], deployed: bool, out: BytesWriter) -> None:
-    only(reply, ("id", "code", "error_code", "variables", "eof", "extra"), "reply")
-    if "code" not in reply:
-        raise EncodeError("reply", 'a reply needs the member "code"')
-    _write_word(out, number_of(reply.get("id", 1), {}, "reply.id", 0, 0xFFFFFFFF))
-    code = number_of(reply["code"], v.CODES, "reply.code", -1 << 31, 0xFFFFFFFF, CODE_PREFIX)
+    schema = s.REPLY
+    schema.members_of(reply, "reply", "")
+    schema.require(reply, "reply", "a reply")
+    _write_word(out, schema.number(reply, "id", "reply"))
+    code = schema.number(reply, "code", "reply")
     _write_word(out, code & 0xFFFFFFFF)
     if "variables" not in reply:
         for name in ("eof", "extra"):
             if name in reply:
                 raise EncodeError(f"reply.{name}", 'only allowed with "variables"')
         if "error_code" in reply:
-            error_code = number_of(reply["error_code"], v.CODES, "reply.error_code", -1 << 31, 0xFFFFFFFF)
+            error_code = schema.number(reply, "error_code", "reply")
             if error_code == 0:
                 raise EncodeError("reply.error_code", "0 there is a vsize of 0; it needs a number")
             _write_word(out, error_code & 0xFFFFFFFF)
@@ -108,16 +93,13 @@ def _write_reply(reply: dict[str, Json], deployed: bool, out: BytesWriter) -> No
     _write_variables(reply["variables"], "reply.variables", deployed, val)
     _write_eof(reply, "reply", val)
     if "extra" in reply:
-        val.write(hex_bytes(reply["extra"], "reply.extra"))
+        val.write(schema.hex(reply, "extra", "reply"))
     _write_word(out, len(val))
     out.write(val.getvalue())
 
 
 def _write_eof(part: dict[str, Json], path: str, out: BytesWriter) -> None:
-    eof = part.get("eof", True)
-    if not isinstance(eof, bool):
-        raise EncodeError(path + ".eof", "expected true or false")
-    if eof:
+    if s.REQUEST.flag(part, "eof", path):
         _write_word(out, v.EOF)
 
 
@@ -128,17 +110,16 @@ def _write_variables(variables: Json, path: str, deployed: bool, out: BytesWrite
     _push(array_of(variables, path, "variables"), Path(None, path), work)
     while work:
         item, place = work.pop()
-        variable = object_of(item, place, "a variable")
-        only(variable, ("type", "name", "value", "hdf"), place)
+        variable = s.VARIABLE.members_of(item, place, "a variable")
         type_place = Path(place, ".type")
         if "type" not in variable:
             raise type_place.error("a variable needs its type: one of " + ", ".join(names.values()))
         given = variable["type"]
         if not isinstance(given, str):  # a number would be another type in the other dialect
             raise type_place.error("expected one of " + ", ".join(names.values()))
-        if not deployed and given.upper().removeprefix(TYPE_PREFIX) == "ULONG":
+        if not deployed and given.upper().removeprefix(s.TYPE_PREFIX) == "ULONG":
             raise type_place.error('ULONG exists only with "dialect": "deployed"')
-        kind = number_named(given, names, (TYPE_PREFIX,))
+        kind = number_named(given, names, (s.TYPE_PREFIX,))
         if kind is None or kind not in names:
             raise type_place.error(none_of(given, names.values()))
         type_name = names[kind]

@@ -17,8 +17,9 @@ from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.errors import EncodeError
-from wirelens.codecs.json_input import Path, array_of, object_of, only, text_bytes
+from wirelens.codecs.json_input import Path, array_of, text_bytes
 from wirelens.codecs.json_text import dumps, loads
+from wirelens.codecs.mevent.schema import ITEM
 from wirelens.codecs.node import Json, Node, field, utf8
 from wirelens.codecs.notation import Writer
 from wirelens.codecs.tape import Buffer, Tape
@@ -372,9 +373,6 @@ def _tree(text: bytes) -> Json:
     return loads(writer.out.getvalue().decode())
 
 
-_MEMBERS: Final = ("name", "attributes", "value", "link", "copy", "children")
-
-
 def write(items: Json, place: Path, out: BytesWriter) -> None:
     """Write the text of an array of items, as ClearSilver dumps a data set.
 
@@ -388,8 +386,7 @@ def write(items: Json, place: Path, out: BytesWriter) -> None:
         if here is None:
             out.write(b"}\n")
             continue
-        members = object_of(item, here, "an item of HDF")
-        only(members, _MEMBERS, here)
+        members = ITEM.members_of(item, here, "an item of HDF")
         head = _head(members, here)
         done = False
         if "value" in members:

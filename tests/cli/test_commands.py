@@ -66,6 +66,44 @@ def test_protocols(run: Run) -> None:
     assert [line.split()[0] for line in text.splitlines()] == registry.names()
 
 
+@pytest.mark.parametrize("protocol", registry.names())
+def test_a_protocol_explains_itself(protocol: str, run: Run) -> None:
+    notation = registry.notation(protocol)
+    text = run("protocols", protocol, "--width", "80").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    everything = json.loads(run("protocols", protocol, "--format", "json").stdout)
+    assert everything["kinds"] == list(registry.get(protocol).kinds)
+    for schema, shown in zip(notation.objects, everything["objects"], strict=True):
+        assert not schema.members or f"\n{schema.title}\n" in text
+        assert [member["name"] for member in shown["members"]] == list(schema.members)
+        for member in schema.members.values():
+            assert f"  {member.name}" in text
+            assert [name for name in (*member.names.values(), *member.choices) if name not in text] == []
+    for name in notation.examples:
+        written = run("protocols", protocol, "--example", name).stdout
+        assert json.loads(written)["message"] == notation.examples[name]
+        encoded = run("encode", "-", stdin=written)
+        assert (encoded.exit_code, encoded.stderr) == (0, "")
+        decoded = run("decode", "--input", "raw", "--as", protocol, "-", stdin=encoded.stdout_bytes)
+        assert decoded.exit_code == 0
+    assert run("protocols", protocol, "--example").stdout == run("protocols", "--example", protocol).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["dubo"], "Did you mean 'dubbo'?"),
+        (["dubbo", "--example", "ask"], "there are request, response, exception"),
+        (["--example"], "--example needs a protocol"),
+        (["dubbo", "--codes"], "not of one protocol"),
+    ],
+)
+def test_mistakes_about_a_protocol(words: list[str], text: str, run: Run) -> None:
+    result = run("protocols", *words)
+    assert result.exit_code == 2
+    assert text in result.stderr
+
+
 def test_codes(run: Run) -> None:
     rows = json.loads(run("protocols", "--codes", "--format", "json").stdout)
     assert {row["code"]: row["text"] for row in rows} == {name: code.text for name, code in CODES.items()}

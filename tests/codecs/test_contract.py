@@ -6,6 +6,8 @@ WIRELENS_VECTORS names a folder with vectors of other protocols (and their mista
 import json
 import os
 import random
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from checks import inputs
 from wirelens import codecs
 from wirelens.codecs import registry
 from wirelens.codecs.detection import THRESHOLD
+from wirelens.codecs.schema import FLAGS, INTEGER, WORD, Member, Schema
 
 FOLDER = Path(os.environ.get("WIRELENS_VECTORS", checks.VECTORS))
 CHOSEN = 24  # vectors of a protocol that a test takes
@@ -147,3 +150,151 @@ def test_a_mistake_is_reported_with_its_path(protocol: str, written: Any, path: 
     with pytest.raises(codecs.EncodeError) as caught:
         codecs.encode(written, protocol)
     assert caught.value.path == path
+
+
+# --- what `wirelens protocols PROTOCOL` shows is what encoders accept --------------------------------------
+
+
+def messages(protocol: str) -> list[Any]:
+    """Messages of a protocol in JSON: its examples, those of members.jsonl, those of small vectors."""
+    found: list[Any] = list(registry.notation(protocol).examples.values())
+    if (FOLDER / "members.jsonl").exists():
+        rows = [json.loads(line) for line in (FOLDER / "members.jsonl").read_text("utf-8").splitlines()]
+        found += [row["message"] for row in rows if row["protocol"] == protocol]
+    for data in vectors(protocol):
+        if len(data) < LONGEST_SHOWN:
+            found += [checks.message(record) for record in codecs.decode(data, protocol)]
+    return found
+
+
+LONGEST_SHOWN = 400  # bytes of vectors whose members are tried
+NO_MEMBER = re.compile(r"no such member here; there (?:are none|are ([^;]*))(?:;.*)?")
+NO_TAG = re.compile(r"as a tag, '[^']*' is none of ([^;(]*?)(?:;.*| \(.*)")
+
+
+class Place:
+    """An object in a message, with which the message can be encoded changed."""
+
+    def __init__(self, protocol: str, message: Any, steps: tuple[Any, ...]) -> None:
+        self.protocol = protocol
+        self.message = message
+        self.steps = steps
+        self.members: dict[str, Any] = message
+        for step in steps:
+            self.members = self.members[step]
+
+    def encoded(self, change: dict[str, Any], without: str = "") -> bytes | codecs.EncodeError:
+        """The bytes of the message with other members in this object, or the error."""
+        changed = {name: value for name, value in {**self.members, **change}.items() if name != without}
+        message: Any = changed
+        for at in range(len(self.steps) - 1, -1, -1):
+            outer = self.message
+            for step in self.steps[:at]:
+                outer = outer[step]
+            outer = outer.copy()
+            outer[self.steps[at]] = message
+            message = outer
+        try:
+            return codecs.encode([message], self.protocol)
+        except codecs.EncodeError as error:
+            return error
+
+    def listed(self, name: str, pattern: re.Pattern[str]) -> frozenset[str] | None:
+        """The names that the error about an unknown one lists; None if there is no such error."""
+        error = self.encoded({name: 1})
+        match = pattern.fullmatch(error.text) if isinstance(error, codecs.EncodeError) else None
+        return frozenset((match[1] or "").split(", ")) - {""} if match is not None else None
+
+
+def places(protocol: str) -> Iterator[Place]:
+    """The objects of all messages of a protocol, each of which encodes."""
+    for message in messages(protocol):
+        assert codecs.encode([message], protocol)
+        left: list[tuple[Any, tuple[Any, ...]]] = [(message, ())]
+        while left:
+            value, steps = left.pop()
+            if isinstance(value, dict):
+                yield Place(protocol, message, steps)
+                left += [(inner, (*steps, name)) for name, inner in value.items()]
+            elif isinstance(value, list):
+                left += [(inner, (*steps, at)) for at, inner in enumerate(value)]
+
+
+def shown(protocol: str) -> dict[frozenset[str], list[Schema]]:
+    """The schemas of a protocol and of those that its bodies contain, by the names of their members."""
+    found: dict[frozenset[str], list[Schema]] = {}
+    for name in (protocol, *registry.get(protocol).carries):
+        for schema in registry.notation(name).objects:
+            found.setdefault(frozenset(schema.members), []).append(schema)
+    return found
+
+
+def wrong_words(place: Place, member: Member) -> list[Any]:
+    """Words and numbers of a member that its encoder treats otherwise than as they are shown."""
+    wrong: list[Any] = []
+    for word in (*member.names.values(), *member.choices):
+        done = place.encoded({member.name: word})
+        if isinstance(done, codecs.EncodeError) and "is none of" in done.text:
+            wrong.append(word)
+    beyond: list[Any] = ["no such word"] if member.kind in (INTEGER, FLAGS, WORD) else []
+    if member.kind in (INTEGER, FLAGS) and member.name not in (place.members.get("$wire") or {}):
+        beyond += [member.low - 1, member.high + 1]
+    return wrong + [word for word in beyond if isinstance(place.encoded({member.name: word}), bytes)]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_members_that_are_shown_are_those_that_encoders_accept(protocol: str) -> None:
+    schemas = shown(protocol)
+    accepted: set[tuple[str, str]] = set()
+    defaults: set[tuple[str, str]] = set()
+    for place in places(protocol):
+        names = place.listed("no_such_member", NO_MEMBER)
+        if names is None:
+            continue
+        assert names in schemas, (place.steps, names)
+        for schema in schemas[names]:
+            accepted.update((schema.title, name) for name in place.members)
+            for member in schema.members.values():
+                assert wrong_words(place, member) == [], member.name
+                without = place.encoded({}, member.name)
+                if member.needed and member.name in place.members:
+                    assert isinstance(without, codecs.EncodeError), member.name
+                if member.default is not None and not place.members.get("$wire"):
+                    with_default = place.encoded({member.name: member.default})
+                    if isinstance(without, bytes) and isinstance(with_default, bytes):
+                        assert with_default == without, (member.name, place.message)
+                        defaults.add((schema.title, member.name))
+    own = registry.notation(protocol).objects
+    every = {(schema.title, name) for schema in own for name in schema.members}
+    assert sorted(every - accepted) == []
+    stated = {
+        (one.title, name) for one in own for name, member in one.members.items() if member.default is not None
+    }
+    assert sorted(stated - defaults) == []
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_tags_that_are_shown_are_those_that_encoders_accept(protocol: str) -> None:
+    notation = registry.notation(protocol)
+    known = [registry.notation(name).values for name in (protocol, *registry.get(protocol).carries)]
+    listings: set[frozenset[str]] = set()
+    used: set[str] = set()
+    for place in places(protocol):
+        listed = place.listed("$no_such_tag", NO_TAG)
+        if listed is not None:
+            listings.add(listed)
+        used.update(place.members)
+    assert listings <= {frozenset(values) - {""} for values in known}
+    assert not notation.values or frozenset(notation.values) in listings
+    if protocol not in ("dubbo", "bolt", "http", "framed-hessian"):  # their values are those of Hessian
+        assert sorted(set(notation.values) - used) == []
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_examples_of_messages_encode_and_decode(protocol: str) -> None:
+    examples = registry.notation(protocol).examples
+    assert examples
+    for name, message in examples.items():
+        data = codecs.encode({"protocol": protocol, "message": message})
+        (record,) = checks.decoded(data, protocol)
+        assert (record.damaged, list(record.notes)) == (False, []), name
