@@ -79,7 +79,7 @@ def lines(protocol: str, layout: Layout) -> Iterator[Line]:
     entry = registry.entry(protocol)
     codec = registry.get(protocol)
     notation = registry.notation(protocol)
-    yield [(lay.NAME, entry.id), (lay.PLAIN, f"  {entry.title}")]
+    yield layout.fit([(lay.NAME, entry.id), (lay.PLAIN, f"  {entry.title}")])
     facts = {
         "source": entry.source,
         "ports": ", ".join(map(str, entry.ports)),

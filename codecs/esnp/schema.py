@@ -62,9 +62,7 @@ def _entries(flags: dict[int, str]) -> dict[int, Schema]:
 
 ENTRIES: Final = _entries(v.LINE_FLAGS)
 FRAME_ENTRIES: Final = _entries(v.FRAME_FLAGS)
-FORMS: Final[
-    dict[tuple[str, ...], Schema]
-] = {  # the $wire of entries, by the members that start with a varint
+FORMS: Final[dict[tuple[str, ...], Schema]] = {  # the $wire of entries, by members
     names: Schema(
         f"$wire of an entry with {' and '.join(names)}" if names else "$wire of other entries",
         *[other(name, 'the bytes of its varint; "wide": beyond its limits') for name in names],
