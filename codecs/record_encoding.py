@@ -29,8 +29,10 @@ def encode_record(record: dict[str, Json], out: BytesWriter, path: str) -> None:
     raw = record.get("bytes")
     if not isinstance(raw, str):
         others = [key for key in record if key not in _MEMBERS]
-        near = did_you_mean(others[0], _MEMBERS) if others else ""
-        raise EncodeError(path, f'a record without "message" needs "bytes", as hex{near}')
+        hint = did_you_mean(others[0], _MEMBERS) if others else ""
+        if others and not hint:
+            hint = f'; what a message has stands in it: "message": {{"{others[0]}": …}}'
+        raise EncodeError(path, f'a record without "message" needs "bytes", as hex{hint}')
     try:
         out.write(bytes.fromhex(raw))
     except ValueError:

@@ -4,6 +4,7 @@ import inspect
 import mmap
 import pydoc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -154,3 +155,18 @@ def test_errors_have_one_base() -> None:
         wirelens.encode({"values": 1}, "hessian2")
     assert wirelens.DecodeError("truncated", 1, "x", 5).incomplete
     assert not wirelens.DecodeError("bad-value", 1, "x").incomplete
+
+
+@pytest.mark.parametrize(
+    ("record", "hint"),
+    [
+        ({"request": True, "service": "a.B"}, 'what a message has stands in it: "message": {"request": …}'),
+        ({"mesage": {}}, 'did you mean "message"?'),
+        ({}, 'needs "bytes", as hex'),
+    ],
+)
+def test_a_record_without_its_message(record: Any, hint: str) -> None:
+    record["protocol"] = "dubbo"
+    with pytest.raises(wirelens.EncodeError) as raised:
+        wirelens.encode(record)
+    assert str(raised.value).endswith(hint)
