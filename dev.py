@@ -11,6 +11,7 @@
     python3 dev.py fuzz [--minutes N] [NAME...]   atheris: each harness of tests/fuzz, or those named
     python3 dev.py pythons                 the quick tests, uncompiled, with each other promised Python
     python3 dev.py stage                   the package as it is imported, in build/stage: for editors
+    python3 dev.py docs                    what in docs/ is made from the program (graphviz draws the graphs)
     python3 dev.py lint                    ruff, its format too
     python3 dev.py types                   mypy --strict
 
@@ -82,6 +83,7 @@ def main(arguments: list[str]) -> int:
         "types": types,
         "pythons": pythons,
         "stage": staged,
+        "docs": docs,
     }
     if verb in plain and not rest:
         return plain[verb]()
@@ -264,6 +266,11 @@ def staged() -> int:
     stage(PURE)
     print(PURE)
     return 0
+
+
+def docs() -> int:
+    ensure("unit")
+    return run([PYTHON, "-P", ROOT / "tests" / "manual.py"])
 
 
 def lint() -> int:

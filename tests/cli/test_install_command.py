@@ -98,4 +98,4 @@ def test_every_hint_is_the_same(
 
 
 def test_the_readme_names_the_command_for_a_checkout() -> None:
-    assert "`pip install '.[spark,java]'`" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "`pip install '.[spark,java]'`" in (ROOT / "docs" / "bulk.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""README.md's section about bulk is true."""
+"""docs/bulk.md is true."""
 
 from __future__ import annotations
 
@@ -16,19 +16,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TITLE = "## Folders of captures as a table"
+PAGE = ROOT / "docs" / "bulk.md"
 
 
 @pytest.fixture(scope="module")
 def section() -> str:
-    text = (ROOT / "README.md").read_text()
-    assert TITLE in text
-    return text.partition(TITLE)[2].partition("\n## ")[0]
+    return PAGE.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the README's first command gives."""
+    """What its first command gives."""
     target = tmp_path_factory.mktemp("readme") / "out"
     inprocess.run([ROOT / "examples" / "captures"], target)
     return target
