@@ -53,7 +53,11 @@ INTERPRETED = (
 )
 
 # What is compiled besides codecs/.
-COMPILED = ("cli/bulk/rows.py",)  # runs for every record
+COMPILED = (  # these run for every record
+    "cli/tables/counts.py",
+    "cli/tables/record_columns.py",
+    "cli/tables/rows.py",
+)
 
 # Modules that call each other for every value: one C file, with mypyc's functions on lists, in which the
 # compiler inlines across them. The other modules of a folder are one C file too.

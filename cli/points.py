@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 POINT_BYTES: Final = 8  # of what stands for a point in the keys of flows
 NONE: Final = "none"
@@ -23,6 +23,13 @@ def point_of(path: str, option: str) -> str:
     if found is None:
         return ""
     return next((group for group in found.groups() if group), "") if found.groups() else found.group()
+
+
+def points_of(names: Mapping[int, str], option: str) -> dict[int, str]:
+    """The points where files were captured, by their numbers; none without --point."""
+    if option == NONE:
+        return {}
+    return {number: point_of(name, option) for number, name in names.items()}
 
 
 def point_key(path: str, option: str) -> bytes:

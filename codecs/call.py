@@ -5,6 +5,7 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr
 
+from wirelens.codecs.codec import CallFacts
 from wirelens.codecs.conversations import Message
 from wirelens.codecs.json_text import loads, quoted
 from wirelens.codecs.node import Json
@@ -81,7 +82,9 @@ class Call:
     `late`: answered after the client's timeout; `timed_out`: unanswered for longer than that; None without a
     timeout. `waited_us`: how long an unanswered request was waited for. `open_calls`: the other calls that
     were open on the connection when this one was sent. `resent_bytes`: bytes sent more than once.
-    `transport`: "tcp" or "udp". `direction`: that of the request, 0 from the flow's client. `pair`: number
+    `transport`: "tcp" or "udp". `direction`: that of the request, 0 from the flow's client.
+    `packet`: the number of the packet that holds the request's last byte; `connection`: that of the flow's
+    first payload. `pair`: number
     that its messages have in common, 0 if it is one-way. `messages`: they, if they were asked for.
 
     Of calls that were captured at both ends: the times on the way and in the server (`request_transit_us`,
@@ -131,6 +134,8 @@ class Call:
         self.transport = ""
         self.direction = 0
         self.pair = 0
+        self.packet = 0
+        self.connection = 0
         self.messages: list[Message] = NO_MESSAGES
 
     def __repr__(self) -> str:
@@ -261,6 +266,19 @@ class Call:
     def to_json(self) -> Json:
         """The call as Python objects, as in JSON: times as text, durations in seconds."""
         return loads(self.json_bytes().decode())
+
+
+def facts_of(message: Message) -> CallFacts:
+    """What a message of a known protocol, or the head of one, states of its call."""
+    facts = message.facts
+    if facts is None:
+        record = message.record
+        codec = record.codec
+        root = record.headed
+        assert codec is not None
+        assert root is not None
+        facts = message.facts = codec.call(root)
+    return facts
 
 
 def json_lines(calls: list[Call]) -> bytes:

@@ -9,8 +9,8 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from wirelens.codecs.call import ERROR, OK, ONE_WAY, UNANSWERED, Call
-from wirelens.codecs.captures.flow import Flow, Piece
+from wirelens.codecs.call import ERROR, OK, ONE_WAY, UNANSWERED, Call, call_of, facts_of
+from wirelens.codecs.captures.flow import Flow, Piece, State
 from wirelens.codecs.captures.pcap import FILE_SHIFT
 from wirelens.codecs.captures.transmission import KEPT_US, Transmission
 from wirelens.codecs.codec import CallFacts, Exchange
@@ -37,8 +37,8 @@ class OpenCall:
     were transmitted, if the capture's reader observes that.
     """
 
-    def __init__(self, pair: int) -> None:
-        self.call: Final = Call()
+    def __init__(self, pair: int, call: Call | None = None) -> None:
+        self.call: Final = Call() if call is None else call
         self.call.pair = pair
         self.sent_us: i64 = 0
         self.replies: i64 = 0
@@ -51,6 +51,25 @@ class OpenCall:
         self.asked: Transmission | None = None
         self.answered: Transmission | None = None
         self.more: list[Transmission] | None = None  # of further messages of its request and reply
+
+    def save(self) -> State:
+        """The call as plain values, without its messages and their transmissions."""
+        flags = (self.requested, self.optional, self.whole, self.failed)
+        call = self.call
+        packets = (call.packet, call.connection)
+        return (call.values(), packets, int(self.sent_us), int(self.replies), flags)
+
+    @staticmethod
+    def load(state: State) -> "OpenCall":
+        """The call that `save` gave."""
+        values, packets, sent_us, replies, flags = state
+        call = call_of(tuple(values))
+        one = OpenCall(call.pair, call)
+        call.packet, call.connection = packets
+        one.sent_us = sent_us
+        one.replies = replies
+        one.requested, one.optional, one.whole, one.failed = flags
+        return one
 
 
 class Connection:
@@ -150,6 +169,49 @@ class Calls:
             self._close(connection)
         return self._settled(True)
 
+    def asked(self, flow: Flow, pair: int) -> Call | None:
+        """The call of a pair whose request came, as long as it is open."""
+        connection = self._connections.get(flow.number)
+        one = None if connection is None else connection.open.get(pair)
+        return None if one is None else one.call
+
+    def settle(self) -> list[Call]:
+        """The finished calls of which more might be sent again, before `save`."""
+        return self._settled(True)
+
+    def open_packets(self) -> list[int]:
+        """The numbers of the packets with the last bytes of the requests of all open calls."""
+        return [one.call.packet for each in self._connections.values() for one in each.open.values()]
+
+    def save(self) -> State:
+        """The state of all open calls, for `load` of another `Calls`."""
+        connections: list[State] = []
+        for number, connection in self._connections.items():
+            calls = tuple([one.save() for one in connection.open.values()])
+            early = tuple([one.save() for one in connection.early.values()])
+            ends = (int(connection.waiting), int(connection.ended), connection.closed)
+            connections.append((number, ends, calls, early))
+        return (int(self._highest), int(self._now_us), tuple(connections))
+
+    def load(self, state: State, flows: list[Flow]) -> None:
+        """Continue what `save` gave; `flows` are those that the assembler has loaded."""
+        by_number = {flow.number: flow for flow in flows}
+        self._highest, self._now_us, connections = state
+        for number, (waiting, ended, closed), calls, early in connections:
+            flow = by_number.get(number)
+            if flow is None:
+                continue
+            connection = self._connections[number] = Connection(flow)
+            connection.waiting, connection.ended, connection.closed = waiting, ended, closed
+            for plain in calls:
+                one = OpenCall.load(plain)
+                connection.open[one.call.pair] = one
+                self._order.append(one)
+                self._open += 1
+            for plain in early:
+                one = OpenCall.load(plain)
+                connection.early[one.call.pair] = one
+
     # --- messages ---------------------------------------------------------------------------------------
 
     def _add(self, message: Message) -> None:
@@ -169,7 +231,7 @@ class Calls:
 
     def _one_way(self, message: Message) -> None:
         """Add a call of a message without a counterpart, if it is a request."""
-        facts = _facts(message)
+        facts = facts_of(message)
         if not facts.oneway:
             return
         connection = self._connection(message.flow)
@@ -198,7 +260,7 @@ class Calls:
         one.asked = _transmission(message)
         one.optional = exchange.optional
         one.sent_us = message.time_us
-        self._begin(one.call, message, _facts(message), connection)
+        self._begin(one.call, message, facts_of(message), connection)
         connection.open[pair] = one
         self._order.append(one)
         self._open += 1
@@ -232,6 +294,8 @@ class Calls:
         record = message.record
         packets = message.packets
         call.call = self.number
+        call.packet = packets[-1] if packets else 0
+        call.connection = flow.packet
         call.protocol = record.protocol
         call.service = self._name(facts.service)
         call.method = self._name(facts.method)
@@ -281,7 +345,7 @@ class Calls:
                         self._resent(message)
                     return
         call = one.call
-        facts = _facts(message)
+        facts = facts_of(message)
         if one.replies:
             _add_more(one, message)
         else:
@@ -427,15 +491,6 @@ class Calls:
         if len(self._names) < NAMES_KEPT:
             self._names[text] = text
         return text
-
-
-def _facts(message: Message) -> CallFacts:
-    record = message.record
-    codec = record.codec
-    root = record.headed
-    assert codec is not None
-    assert root is not None
-    return codec.call(root)
 
 
 def _transmission(message: Message) -> Transmission | None:

@@ -13,7 +13,7 @@ from mypy_extensions import i64, mypyc_attr
 from wirelens.codecs import registry
 from wirelens.codecs.captures.flow import Flow, Piece
 from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
-from wirelens.codecs.codec import Exchange
+from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.detection import Detection, detect
@@ -47,7 +47,7 @@ class Message:
     the time from the request to this reply, None for everything else and where the capture does not show it.
     `arrivals`: those that have bytes of the record, in order, if `Conversations` was asked for them; the
     first may begin before the record and the last end after it. `exchange`: its part in the conversation,
-    None for what is not a message.
+    None for what is not a message. `facts`: what it states of its call, once `facts_of` was asked.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class Message:
         self.latency_us: Final = latency_us
         self.arrivals: Final = arrivals
         self.exchange: Final = exchange
+        self.facts: CallFacts | None = None
 
     @property
     def pair(self) -> str:

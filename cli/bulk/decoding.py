@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from time import process_time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from wirelens.cli.bulk import plain_json
@@ -39,24 +39,25 @@ from wirelens.cli.bulk.local_packets import PacketFiles
 from wirelens.cli.bulk.numbering import ALL_CAPTURES, UNNUMBERED
 from wirelens.cli.bulk.plan import Range, load_range
 from wirelens.cli.bulk.reading import LateSegment, read_fragments
-from wirelens.cli.bulk.rows import (
+from wirelens.cli.bulk.selecting import matches
+from wirelens.cli.bulk.table import PartWriter, RecordWriter, RowWriter
+from wirelens.cli.points import NONE, points_of
+from wirelens.cli.tables.arrow import day_text
+from wirelens.cli.tables.columns import PARTITIONED
+from wirelens.cli.tables.counts import (
     ERRORS,
-    HEAD_BYTES,
     MESSAGES,
     PAYLOAD,
     PENDING,
     RAW,
     RESUMED,
     RETRANSMITTED,
-    Columns,
     Counters,
-    RowMaker,
-    clean,
 )
-from wirelens.cli.bulk.selecting import matches
-from wirelens.cli.bulk.table import PartWriter, RecordWriter, RowWriter
-from wirelens.cli.points import NONE
+from wirelens.cli.tables.record_columns import Columns, clean
+from wirelens.cli.tables.rows import HEAD_BYTES, NO_DAY, Decoding, RowMaker
 from wirelens.codecs import checkpoint
+from wirelens.codecs.calls import Calls
 from wirelens.codecs.captures import Assembler, FragmentRow, Piece, Reader, Segment, unbundle
 from wirelens.codecs.captures.merge import Key, in_order
 from wirelens.codecs.captures.pcap import FILE_SHIFT
@@ -72,6 +73,9 @@ if TYPE_CHECKING:
 RESULT = "result binary"
 REFUSED_BYTES = 1 << 20  # kept of an input that was refused
 GC_OBJECTS = 100_000
+OPEN_PARTS = 64  # at most; then all are ended
+ROW_COST = 320  # bytes of a row of calls or connections, about
+NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"  # what Hive, Spark and DuckDB call a folder for null
 
 Steps = Generator[None, None, InputAccount]
 """Decoding in small steps, so that its rows can be taken in between; ends with the input's account."""
@@ -95,6 +99,13 @@ class Config(NamedTuple):
     where: tuple[str, ...] = ()  # expressions that messages have to match
 
 
+def partition(table: str, protocol: str, day: int) -> tuple[str, ...]:
+    """The folders of a table, in the target folder, for rows of a protocol and of a day (since 1970)."""
+    if table not in PARTITIONED:
+        return (table,)
+    return (table, f"protocol={protocol}", f"day={day_text(day) or NO_PARTITION}")
+
+
 class Tables:
     """The part files of one bucket."""
 
@@ -102,22 +113,42 @@ class Tables:
         self._folder = Folder(config.place)
         self._stage = f"{config.run}/{UNNUMBERED}"
         self._stem = f"{bucket:05d}"
-        self._names = names
-        self._records: dict[tuple[str, str], RecordWriter] = {}
+        self._point = config.point
+        self.names = dict(names)
+        self.points = points_of(names, config.point)
+        self._records: dict[tuple[str, str, int], RecordWriter] = {}
+        self._rows: dict[tuple[str, str, int], RowWriter] = {}
         self._pending: RowWriter | None = None
         self._new_flow_rows: RowWriter | None = None
         self.new_flows = 0  # how many there are
 
-    def columns(self, table: str, protocol: str) -> Columns:
-        """The columns for rows of `messages` of a protocol, or of `quarantine`."""
-        writer = self._records.get((table, protocol))
+    def columns(self, table: str, protocol: str, day: int) -> Columns:
+        """The columns for rows of `messages` of a protocol and a day, or of `quarantine`."""
+        writer = self._records.get((table, protocol, day))
         if writer is None:
-            parts = [self._stage, table]
-            if protocol:
-                parts.append(f"protocol={protocol}")
-            writer = RecordWriter(self._folder, table, tuple(parts), self._stem, "staged", self._names)
-            self._records[table, protocol] = writer
+            self._end_parts()
+            parts = (self._stage, *partition(table, protocol, day))
+            writer = RecordWriter(self._folder, table, parts, self._stem, "arrow", self.names, self.points)
+            self._records[table, protocol, day] = writer
         return writer.columns
+
+    def add_row(self, table: str, protocol: str, day: int, row: tuple[Any, ...]) -> None:
+        """Add a row of `calls` or `connections`."""
+        writer = self._rows.get((table, protocol, day))
+        if writer is None:
+            self._end_parts()
+            parts = (self._stage, *partition(table, protocol, day))
+            writer = RowWriter(self._folder, table, parts, self._stem, "arrow")
+            self._rows[table, protocol, day] = writer
+        writer.add(row, ROW_COST)
+
+    def _end_parts(self) -> None:
+        """End all parts if there are many, as for captures of many days."""
+        if len(self._records) + len(self._rows) >= OPEN_PARTS:
+            writers: list[PartWriter] = [*self._records.values(), *self._rows.values()]
+            if sum(writer.is_open for writer in writers) >= OPEN_PARTS:
+                for writer in writers:
+                    writer.end_part()
 
     def keep(self, key: bytes, state: bytes, number: int) -> None:
         """Keep the state of a pair of endpoints for the next run; `number` as of `Stream`."""
@@ -125,6 +156,13 @@ class Tables:
             parts = (self._stage, "_ledger/_pending")
             self._pending = RowWriter(self._folder, "pending", parts, self._stem, "arrow")
         self._pending.add((key, state, number), len(state) + 64)
+
+    def add_names(self, names: Iterable[tuple[int, str]]) -> None:
+        """Add the names of files that rows of calls and connections of earlier runs need."""
+        for number, name in names:
+            if number not in self.names:
+                self.names[number] = name
+                self.points.update(points_of({number: name}, self._point))
 
     def new_flow(self, scope: int, time: int, packet: int, tie: int) -> int:
         """Add a row to the new flows, with the values of table.NEW_FLOWS; its number as of `Stream`."""
@@ -136,13 +174,13 @@ class Tables:
 
     def close(self) -> list[Part]:
         """The parts that were written."""
-        writers: dict[tuple[str, str], PartWriter] = dict(self._records)
+        writers: dict[tuple[str, str, int], PartWriter] = {**self._records, **self._rows}
         if self._pending is not None:
-            writers["pending", ""] = self._pending
+            writers["pending", "", NO_DAY] = self._pending
         if self._new_flow_rows is not None:
-            writers["new_flows", ""] = self._new_flow_rows
+            writers["new_flows", "", NO_DAY] = self._new_flow_rows
         parts: list[Part] = []
-        for (table, _), writer in writers.items():
+        for (table, _, _), writer in writers.items():
             writer.close()
             parts.extend(Part(table, path, rows) for path, rows in writer.files)
         return parts
@@ -191,7 +229,16 @@ class Bucket:
         self._tables = Tables(config, number, names)
         self._packets = PacketFiles(config.packet_folder)
         matching = matches(config.where, config.point, names) if config.where else None
-        self._maker = RowMaker(config.quarantine, self._counters, self._tables.columns, matching)
+        tables = self._tables
+        self._maker = RowMaker(
+            config.quarantine,
+            self._counters,
+            tables.columns,
+            tables.add_row,
+            tables.names,
+            tables.points,
+            matching,
+        )
         self._contradictions: set[tuple[int, int]] = set()  # numbers of two files
 
     def decode(self, rows: Iterable[Row], late: list[LateSegment]) -> None:
@@ -301,15 +348,18 @@ class Endpoints:
         assembler.openings = []
         self._assembler = assembler
         self._conversations = conversations
+        self._decoding = Decoding(conversations, Calls())
         self._flows = assembler.flows
         self._payload = assembler.payload
         self._unplaced: dict[int, int] = {}  # by file: payload bytes that are in no piece yet
 
     def load(self, state: bytes, number: int) -> None:
         """Continue what `save` gave; `number` is that of the flow."""
-        plain = plain_json.tuples(plain_json.loads(state))
-        assembler, conversations = checkpoint.load(plain, self._protocol, sources=False, arrivals=True)
+        streams, tables, names = plain_json.tuples(plain_json.loads(state))
+        self._tables.add_names(names)
+        assembler, conversations = checkpoint.load(streams, self._protocol, sources=False, arrivals=True)
         self._begin(assembler, conversations)
+        self._decoding.load(tables, [flow for flow, _ in assembler.known_flows()])
         for flow, _ in assembler.known_flows():
             self._numbers[flow.number] = number
         waiting = assembler.waiting()
@@ -337,7 +387,7 @@ class Endpoints:
                 self._unplaced[file] = self._unplaced.get(file, 0) + size
                 self._payload = payload
         if pieces:
-            self._maker.add_pieces(pieces, self._conversations, self._unplaced)
+            self._maker.add_pieces(pieces, self._decoding, self._unplaced)
 
     def _open(self, openings: list[int], segments: list[Segment], keys: list[Key], start: int) -> None:
         """Add the flows that segments opened to the new ones."""
@@ -364,10 +414,8 @@ class Endpoints:
 
     def close(self) -> None:
         """End all flows."""
-        self._maker.add_pieces(self._assembler.close(), self._conversations, self._unplaced)
-        for message in self._conversations.close():
-            self._maker.add_message(message)
-        self._maker.close()
+        self._maker.add_pieces(self._assembler.close(), self._decoding, self._unplaced)
+        self._maker.close_decoding(self._decoding)
         self._count_retransmitted(0)
 
     def may_continue(self, horizon: int) -> bool:
@@ -379,13 +427,16 @@ class Endpoints:
     def save(self) -> bytes:
         """The state for the next run."""
         waiting = self._assembler.waiting()
-        self._maker.close()
+        self._maker.pause(self._decoding, {flow.number for flow, _ in self._assembler.known_flows()})
         for size, packet in chain(waiting, self._conversations.undecoded()):
             self._counters.counts(packet >> FILE_SHIFT)[PENDING] += size
         for size, packet in waiting:
             self._unplaced[packet >> FILE_SHIFT] -= size
         self._count_retransmitted(sum(size for size, _ in waiting))
-        return plain_json.dumps(checkpoint.save(self._assembler, self._conversations))
+        streams = checkpoint.save(self._assembler, self._conversations)
+        names = self._tables.names
+        files = [(file, names[file]) for file in sorted(self._decoding.files()) if file in names]
+        return plain_json.dumps((streams, self._decoding.save(), files))
 
     def _count_retransmitted(self, waiting: int) -> None:
         """Count the bytes that no piece holds, except `waiting`. Raises AssertionError if sums differ."""
@@ -466,18 +517,16 @@ def _decode_bytes(
 def decode_capture(chunks: Iterable[bytes], file: int, protocol: str, maker: RowMaker) -> Steps:
     """Decode a capture, apart from all others, into rows of `maker`; an OSError of `chunks` ends it."""
     reader = Reader(file_bits=file << FILE_SHIFT)
-    conversations = Conversations(protocol or None, sources=False, arrivals=True)
+    decoding = Decoding(Conversations(protocol or None, sources=False, arrivals=True), Calls())
     unplaced: dict[int, int] = {}
     errors: list[str] = []
     for chunk in _readable(chunks, errors):
         for pieces in reader.steps(chunk):
-            maker.add_pieces(pieces, conversations, unplaced)
+            maker.add_pieces(pieces, decoding, unplaced)
             yield
     problems = [Problem("unreadable", reader.position, error) for error in errors]
-    maker.add_pieces(reader.close(), conversations, unplaced)
-    for message in conversations.close():
-        maker.add_message(message)
-    maker.close()
+    maker.add_pieces(reader.close(), decoding, unplaced)
+    maker.close_decoding(decoding)
     problems += [Problem(note.code, int(note.offset), note.text) for note in reader.damage]
     yield
     return InputAccount(

@@ -10,7 +10,7 @@ import os
 import posixpath
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from wirelens.cli.folders import FolderWalk
@@ -104,6 +104,38 @@ def find(place: str) -> list[File]:
         ):
             files.append(_file(place, below(place, inner), entry))
     return sorted(files, key=lambda file: file.name)
+
+
+def find_all(places: Iterable[str]) -> list[File]:
+    """The files at several places, each once, by name; a place may be a pattern with `*`, `?` or `[…]`.
+
+    Raises OSError for a place, or a pattern, without a file.
+    """
+    files: dict[str, File] = {}
+    for place in places:
+        for file in _find_pattern(place) if _is_pattern(place) else find(place):
+            files[file.name] = file
+    return sorted(files.values(), key=lambda file: file.name)
+
+
+def _is_pattern(place: str) -> bool:
+    """Whether a place is a pattern, and there is no file of that name."""
+    return any(sign in place for sign in "*?[") and (is_uri(place) or not os.path.exists(place))
+
+
+def _find_pattern(place: str) -> list[File]:
+    """The files at the places that match a pattern, or below them. Raises FileNotFoundError if none does."""
+    from fnmatch import fnmatchcase
+    from glob import glob
+
+    if not is_uri(place):
+        found = [file for path in sorted(glob(place, recursive=True)) for file in find(path)]
+    else:
+        fixed = place[: min(place.index(sign) for sign in "*?[" if sign in place)].rpartition("/")[0]
+        found = [file for file in find(fixed) if fnmatchcase(file.path, place)]
+    if not found:
+        raise FileNotFoundError(errno.ENOENT, "no file matches", place)
+    return found
 
 
 def _find_local(place: str) -> list[File]:

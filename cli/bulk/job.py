@@ -37,11 +37,14 @@ from wirelens.cli.bulk.selecting import normal_text
 from wirelens.cli.bulk.settling import Plan, Settlement, UnbalancedError, settle
 from wirelens.cli.bulk.table import PartWriter, RecordWriter
 from wirelens.cli.bulk.variants import check_target, write_variants
-from wirelens.cli.points import NONE, contradiction
+from wirelens.cli.points import NONE, contradiction, points_of
+from wirelens.cli.tables.columns import TABLES
+from wirelens.cli.tables.rows import NO_DAY
 from wirelens.cli.where.language import quoted
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import FRESH
 from wirelens.codecs.captures.pcap import FILE_SHIFT
+from wirelens.codecs.registry import UNKNOWN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -285,7 +288,7 @@ class Job:
         for item in self.inputs:
             settlement.ledger[item.number].selection = self.selection
         if self.options.point == NONE:
-            files = dict(config.names)
+            files = {number: row.file for number, row in self.ledger.items()} | dict(config.names)
             settlement.report.contradiction = contradiction(
                 (files[first], files[second])
                 for account in accounts
@@ -339,14 +342,14 @@ class Job:
             return self.state.pending
         if self.options.mode == "overwrite":
             folder = self.run.folder
-            paths = [path for table in ("messages", "quarantine") for path in folder.walk(table)]
+            paths = [path for table in TABLES for path in folder.walk(table)]
             return paths + self.state.pending
         return []
 
     def _moves(self, settlement: Settlement, parts: list[str]) -> dict[str, str]:
         """Write the driver's own files; all staged files with those of the tasks, and where each is moved."""
         staged = parts + self._write_problems(settlement)
-        for table in ("messages", "quarantine"):
+        for table in TABLES:
             if not settlement.written[table] and (
                 self.options.mode == "overwrite" or not self.run.folder.walk(table)
             ):
@@ -360,7 +363,8 @@ class Job:
         readers = Readers()
         names = {item.number: item.name for item in self.inputs}
         parts = (f"{self.run.path}/stage", "quarantine")
-        writer = RecordWriter(self.run.folder, "quarantine", parts, "files", self._form, names)
+        points = points_of(names, self.options.point)
+        writer = RecordWriter(self.run.folder, "quarantine", parts, "files", self._form, names, points)
         for item in self.inputs:
             container = item.detail if item.kind in ("capture", "grown", "changed") else ""
             for problem in settlement.problems.get(item.number, ()):
@@ -374,10 +378,8 @@ class Job:
 
     def _write_empty(self, table: str) -> list[str]:
         """Write a part without rows, so that the table can be read."""
-        parts = [f"{self.run.path}/stage", table]
-        if table == "messages":
-            parts.append("protocol=unknown")
-        writer = PartWriter(self.run.folder, table, tuple(parts), "empty", self._form)
+        parts = (f"{self.run.path}/stage", *decoding.partition(table, UNKNOWN, NO_DAY))
+        writer = PartWriter(self.run.folder, table, parts, "empty", self._form)
         writer.close(needed=True)
         return [path for path, _ in writer.files]
 

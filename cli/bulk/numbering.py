@@ -7,14 +7,14 @@ number for a flow that has one. `assign` numbers the new flows of all buckets, a
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from wirelens.cli.bulk import plain_json
 from wirelens.cli.bulk.accounts import BucketAccount, Part
 from wirelens.cli.bulk.files import Folder
-from wirelens.cli.bulk.table import FLOW_NUMBER, NEW_FLOWS, PartWriter
+from wirelens.cli.bulk.table import NEW_FLOWS, ROW_GROUP_ROWS, PartWriter
+from wirelens.cli.tables.columns import FLOW_NUMBER, TIMES
 from wirelens.codecs.captures.pcap import FILE_SHIFT
 
 if TYPE_CHECKING:
@@ -99,66 +99,37 @@ def numbered_parts(numbering: Numbering, place: int) -> list[Part]:
         if part.table == "new_flows":
             continue
         folders = part.path.split(f"/{UNNUMBERED}/", 1)[1].split("/")
-        name = folders.pop()
-        stage = f"{numbering.run}/stage"
-        if part.table != "pending" and numbering.form == "parquet":
-            folder.make(stage, *folders)
-            folder.write(_written_over(folder.read(part.path), numbers), stage, *folders, name)
-            written.append(Part(part.table, "/".join([stage, *folders, name]), part.rows))
-            continue
+        stem = folders.pop().rsplit("-", 1)[0]
         form = numbering.form if part.table != "pending" else "parquet"
-        writer = PartWriter(folder, part.table, (stage, *folders), name.rsplit("-", 1)[0], form)
-        column = writer.schema.get_field_index(FLOW_NUMBER)
-        read = _batches if part.table == "pending" else _row_groups
-        for batch in read(folder, part.path):
-            final = _final(batch.column(column), numbers)
-            rows = batch.set_column(column, writer.schema.field(column), final)
-            writer.write(rows, rows.nbytes)
+        writer = PartWriter(folder, part.table, (f"{numbering.run}/stage", *folders), stem, form)
+        for batch in _in_order(pa.Table.from_batches(_batches(folder, part.path)), numbers, part.table):
+            writer.write(batch, 0)
         writer.close()
         written += [Part(part.table, path, rows) for path, rows in writer.files]
     return written
 
 
-def _final(given: pa.Array, numbers: pa.Array) -> pa.Array:
+def _in_order(rows: pa.Table, numbers: pa.Array, table: str) -> list[pa.RecordBatch]:
+    """Rows of a part with the numbers of flows, sorted by time, as row groups."""
+    from pyarrow import compute
+
+    column = rows.schema.get_field_index(FLOW_NUMBER)
+    final = _final(rows.column(column), numbers)
+    rows = rows.set_column(column, rows.schema.field(column), final)
+    time = TIMES.get(table)
+    if time is not None:
+        rows = rows.take(compute.sort_indices(rows.column(time)))
+    batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches(max_chunksize=ROW_GROUP_ROWS)
+    return batches
+
+
+def _final(given: pa.ChunkedArray, numbers: pa.Array) -> pa.Array:
     """The numbers of flows, where some are places among the new flows of a bucket, which have `numbers`."""
     import pyarrow as pa
     from pyarrow import compute
 
     place = compute.if_else(compute.less(given, 0), compute.bit_wise_not(given), pa.scalar(None, pa.int64()))
     return compute.coalesce(numbers.take(place), given)
-
-
-def _written_over(data: bytes, numbers: pa.Array) -> bytes:
-    """A staged Parquet file with the final numbers of flows: the values in the dictionary of each row group.
-
-    These are the last bytes before the first data page of the column.
-    """
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetFile
-
-    file = ParquetFile(pa.BufferReader(data))
-    column = file.schema.names.index(FLOW_NUMBER)
-    out = bytearray(data)
-    for group in range(file.num_row_groups):
-        given = file.read_row_group(group, columns=[FLOW_NUMBER])[FLOW_NUMBER].combine_chunks()
-        distinct = given.dictionary_encode().dictionary
-        form = f"<{len(distinct)}q"
-        end = file.metadata.row_group(group).column(column).data_page_offset
-        begin = end - struct.calcsize(form)
-        if out[begin:end] != struct.pack(form, *distinct.to_pylist()):
-            raise AssertionError("the numbers of flows are not where they belong")
-        out[begin:end] = struct.pack(form, *_final(distinct, numbers).to_pylist())
-    return bytes(out)
-
-
-def _row_groups(folder: Folder, path: str) -> Iterator[pa.RecordBatch]:
-    """The row groups of a Parquet file."""
-    from pyarrow.parquet import ParquetFile
-
-    with folder.system.open_input_file(folder.at(path)) as file:
-        parquet = ParquetFile(file)
-        for group in range(parquet.num_row_groups):
-            yield from parquet.read_row_group(group).combine_chunks().to_batches()
 
 
 def _batches(folder: Folder, path: str) -> Iterator[pa.RecordBatch]:

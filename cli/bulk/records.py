@@ -1,55 +1,123 @@
-"""Files to rows of messages and of quarantine together, each file by itself: what the data source gives."""
+"""Files to rows, each file by itself: what the data source gives."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from wirelens.cli.bulk.accounts import InputAccount
 from wirelens.cli.bulk.decoding import Steps, damaged_bytes, decode_capture, decode_input
 from wirelens.cli.bulk.files import Readers
 from wirelens.cli.bulk.plan import Range
-from wirelens.cli.bulk.rows import Columns, Counters, RowMaker
-from wirelens.cli.bulk.table import MESSAGES, QUARANTINE, arrow_types, record_batch
+from wirelens.cli.points import NONE, points_of
+from wirelens.cli.tables.arrow import arrow_types, batch_of_rows, record_batch
+from wirelens.cli.tables.columns import CALLS, CONNECTIONS, MESSAGES, QUARANTINE, RECORD_TABLES, ColumnList
+from wirelens.cli.tables.counts import Counters
+from wirelens.cli.tables.record_columns import Columns
+from wirelens.cli.tables.rows import RowMaker
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _NAMES = {name for name, _, _ in MESSAGES}
-COLUMNS = (*MESSAGES, *(column for column in QUARANTINE if column[0] not in _NAMES))
+RECORDS = "records"
+COLUMNS: dict[str, ColumnList] = {
+    RECORDS: (*MESSAGES, *(column for column in QUARANTINE if column[0] not in _NAMES)),
+    "calls": (("protocol", "string", "the protocol"), *CALLS),
+    "connections": CONNECTIONS,
+}
 BATCH_ROWS = 4096
 BATCH_BYTES = 1 << 23
 
 
-def record_batches(source: Range, protocol: str, quarantine: str) -> Iterator[pa.RecordBatch]:
-    """The rows of one file, in batches; the last ones report what is wrong with the file itself."""
-    import pyarrow as pa
+class Rows:
+    """The rows of one table, as batches with the `columns` that are named, or all."""
 
-    schema = pa.schema([pa.field(name, kind) for name, kind in arrow_types(COLUMNS)])
-    batches: list[pa.RecordBatch] = []
+    def __init__(self, table: str, names: Sequence[str] | None, file: str, point: str) -> None:
+        import pyarrow as pa
 
-    def full() -> None:
-        if columns.rows:
-            batches.append(record_batch(columns, schema))
-            columns.clear()
+        wanted = [column for column in COLUMNS[table] if names is None or column[0] in names]
+        fields = [pa.field(name, kind) for name, kind in arrow_types(COLUMNS[table])]
+        self._schema = pa.schema(fields)
+        self._wanted = [name for name, _, _ in wanted]
+        self._own = [pa.field(name, kind) for name, kind in arrow_types(tuple(wanted))]
+        self._table = table
+        self._rows: list[tuple[Any, ...]] = []
+        self.names = {0: file}
+        self.points = points_of(self.names, point)
+        self.batches: list[pa.RecordBatch] = []
+        self.columns = Columns(
+            self.names,
+            BATCH_ROWS,
+            BATCH_BYTES,
+            self.full,
+            self.points,
+            names is None or "message" in names,
+            names is None or "summary" in names,
+        )
 
-    columns = Columns({0: source.name}, BATCH_ROWS, BATCH_BYTES, full)
-    maker = RowMaker(quarantine, Counters(), lambda _table, _protocol: columns)
+    def add_row(self, _table: str, protocol: str, _day: int, row: tuple[Any, ...]) -> None:
+        """Add a row of `calls` or `connections`."""
+        self._rows.append((protocol, *row) if self._table == "calls" else row)
+        if len(self._rows) >= BATCH_ROWS:
+            self.full()
+
+    def full(self) -> None:
+        """Make a batch of the rows so far."""
+        import pyarrow as pa
+
+        if self._table == RECORDS:
+            if not self.columns.rows:
+                return
+            batch = record_batch(self.columns, pa.schema(self._own))
+            self.columns.clear()
+        elif self._rows:
+            batch = batch_of_rows(self._rows, self._schema).select(self._wanted)
+            self._rows = []
+        else:
+            return
+        self.batches.append(batch)
+
+
+def record_batches(
+    source: Range,
+    protocol: str,
+    quarantine: str,
+    table: str = RECORDS,
+    names: Sequence[str] | None = None,
+    point: str = NONE,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one file, in batches; those of records end with what is wrong with the file itself.
+
+    `names`: of the columns that are wanted, None for all.
+    """
+    rows = Rows(table, names, source.name, point)
+    tables = RECORD_TABLES if table == RECORDS else (table,)
+    maker = RowMaker(
+        quarantine,
+        Counters(),
+        lambda _table, _protocol, _day: rows.columns,
+        rows.add_row,
+        rows.names,
+        rows.points,
+        tables=tables,
+    )
     readers = Readers()
     if source.kind == "capture":
         chunks = readers.chunks(source.root, source.path, 0, source.length)
         steps = decode_capture(chunks, 0, protocol, maker)
     else:
         steps = decode_input(source, 0, protocol, maker)
-    account = yield from _batches(steps, batches)
-    container = account.container if source.kind == "capture" else ""
-    for problem in account.problems:
-        raw = None
-        if container and not account.compressed:
-            raw = damaged_bytes(readers, source.root, source.path, problem)
-        columns.add_problem(0, container, *problem, raw)
-    full()
-    yield from batches
+    account = yield from _batches(steps, rows.batches)
+    if table == RECORDS:
+        container = account.container if source.kind == "capture" else ""
+        for problem in account.problems:
+            raw = None
+            if container and not account.compressed:
+                raw = damaged_bytes(readers, source.root, source.path, problem)
+            rows.columns.add_problem(0, container, *problem, raw)
+    rows.full()
+    yield from rows.batches
 
 
 def _batches(steps: Steps, batches: list[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, InputAccount]:

@@ -14,7 +14,8 @@ from wirelens.cli.bulk.accounts import BucketAccount, InputAccount, Problem, Ran
 from wirelens.cli.bulk.ledger import LedgerRow
 from wirelens.cli.bulk.plan import Input, Range, Tail
 from wirelens.cli.bulk.report import SUMS, Report
-from wirelens.cli.bulk.rows import (
+from wirelens.cli.tables.columns import TABLES
+from wirelens.cli.tables.counts import (
     COUNTS,
     DECODED,
     ERRORS,
@@ -76,7 +77,7 @@ def settle(plan: Plan, accounts: Sequence[BucketAccount]) -> Settlement:
     settlement = Settlement(
         report,
         ledger=dict(plan.ledger),
-        written={"messages": 0, "quarantine": 0, "pending": 0},
+        written=dict.fromkeys((*TABLES, "pending"), 0),
         problems={},
         uncompressed=set(),
         tails={},

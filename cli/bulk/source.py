@@ -4,26 +4,33 @@
     spark.read.format("wirelens").load("captures/")
 
 gives a row for each record, each file by itself, with the columns of `messages` and `quarantine` together;
-`error_code` is null for messages. Options: `as` (a protocol; detected by default), `quarantine` (head, full
-or none: what is kept of streams of no known protocol). A partition is one large capture or several small
-files. Streams that continue in another file are joined by `wirelens bulk` only. It reads through this source
-too: with the option `plan` the rows are the packets of chunks.SCHEMA.
+`error_code` is null for messages. `load` takes a file, a folder or a pattern such as `captures/*.pcap`, or a
+list of them. Options: `table` (records, calls or connections), `columns` (names with commas between: only
+these are made, so that counting `kind` writes no JSON), `as` (a protocol; detected by default), `quarantine`
+(head, full or none: what is kept of streams of no known protocol), `point` (as --point of `wirelens bulk`).
+A partition is one large capture or several small files. Streams that continue in another file are joined by
+`wirelens bulk` only. It reads through this source too: with the option `plan` the rows are the packets of
+chunks.SCHEMA.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from wirelens.cli.bulk import chunks, plain_json
-from wirelens.cli.bulk.files import Folder, find
+from wirelens.cli.bulk.files import File, Folder, find_all
 from wirelens.cli.bulk.plan import Range, group, inspect_files, load_range
 from wirelens.cli.bulk.reading import bucket_rows, read_ranges
-from wirelens.cli.bulk.records import COLUMNS
-from wirelens.cli.bulk.table import batch_of_rows, spark_schema
+from wirelens.cli.bulk.records import COLUMNS, RECORDS
+from wirelens.cli.bulk.table import spark_schema
+from wirelens.cli.points import NONE
+from wirelens.cli.tables.arrow import batch_of_rows
+from wirelens.cli.tables.columns import ColumnList
 from wirelens.codecs.captures import FRESH
 
 if TYPE_CHECKING:
@@ -50,14 +57,27 @@ class WirelensDataSource(DataSource):
         """The columns."""
         if "plan" in self.options:
             return chunks.SCHEMA
-        return StructType.fromJson(spark_schema(COLUMNS))
+        return StructType.fromJson(spark_schema(columns_of(self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """What reads, for these options."""
         options = {key: str(value) for key, value in self.options.items()}
         if "plan" in options:
             return PacketSource(options)
-        return RecordSource(options)
+        return RecordSource(options, schema.names)
+
+
+def columns_of(options: Mapping[str, str]) -> ColumnList:
+    """The columns that the options `table` and `columns` ask for. Raises ValueError for unknown ones."""
+    table = options.get("table", RECORDS)
+    if table not in COLUMNS:
+        raise ValueError(f"no table {table}: there are {', '.join(COLUMNS)}")
+    columns = {column[0]: column for column in COLUMNS[table]}
+    names = [name.strip() for name in options.get("columns", ",".join(columns)).split(",")]
+    unknown = [name for name in names if name not in columns]
+    if unknown:
+        raise ValueError(f"no column {unknown[0]} in {table}: there are {', '.join(columns)}")
+    return tuple([columns[name] for name in names])
 
 
 class PacketSource(DataSourceReader):
@@ -99,26 +119,47 @@ def row_batch(rows: Sequence[chunks.Row]) -> pa.RecordBatch:
 
 
 class RecordSource(DataSourceReader):
-    """Reads files to records, each file by itself; problems of a file itself are among the rows."""
+    """Reads files to rows, each file by itself; problems of a file itself are among the records."""
 
-    def __init__(self, options: dict[str, str]) -> None:
+    def __init__(self, options: dict[str, str], names: list[str]) -> None:
         self.options = options
-        if "path" not in options:
+        self.names = names
+        if not places(options):
             raise ValueError("no path: use .load(path)")
 
     def partitions(self) -> list[InputPartition]:
         """One for each task."""
-        ranges = []
-        for item in inspect_files(find(self.options["path"]), (), 0):
-            whole = (0, item.size, FRESH, 0, True)
-            ranges.append(Range(item.number, item.number, item.root, item.path, item.name, item.kind, *whole))
-        return [Task([tuple(item) for item in task], False) for task in group(ranges)] or [Task([], False)]
+        return tasks_of(find_all(places(self.options)))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
-        from wirelens.cli.bulk.records import record_batches
+        yield from read_records(partition, self.options, self.names)
 
-        assert isinstance(partition, Task)
-        protocol, quarantine = self.options.get("as", ""), self.options.get("quarantine", "head")
-        for plain in partition.ranges:
-            yield from record_batches(load_range(plain), protocol, quarantine)
+
+def read_records(
+    partition: InputPartition, options: dict[str, str], names: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one task, with the columns that are named."""
+    from wirelens.cli.bulk.records import record_batches
+
+    assert isinstance(partition, Task)
+    protocol, quarantine = options.get("as", ""), options.get("quarantine", "head")
+    table, point = options.get("table", RECORDS), options.get("point", NONE)
+    for plain in partition.ranges:
+        yield from record_batches(load_range(plain), protocol, quarantine, table, names, point)
+
+
+def tasks_of(files: list[File]) -> list[InputPartition]:
+    """Files as tasks, at least one."""
+    ranges = []
+    for item in inspect_files(files, (), 0):
+        whole = (0, item.size, FRESH, 0, True)
+        ranges.append(Range(item.number, item.number, item.root, item.path, item.name, item.kind, *whole))
+    return [Task([tuple(item) for item in task], False) for task in group(ranges)] or [Task([], False)]
+
+
+def places(options: dict[str, str]) -> list[str]:
+    """The places that `load` was given: one as `path`, several as `paths`, a list in JSON."""
+    if "paths" in options:
+        return [str(place) for place in json.loads(options["paths"])]
+    return [options["path"]] if options.get("path") else []

@@ -5,81 +5,24 @@ from __future__ import annotations
 import json
 import posixpath
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from wirelens.cli.bulk.files import Folder
-from wirelens.cli.bulk.rows import Columns, Texts
-from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
+from wirelens.cli.tables import columns as shared
+from wirelens.cli.tables.arrow import arrow_types, batch_of_rows, record_batch
+from wirelens.cli.tables.columns import ColumnList
+from wirelens.cli.tables.record_columns import Columns
 from wirelens.codecs.numbers import time_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from librt.strings import BytesWriter
 
-ROW_GROUP_BYTES = 1 << 25  # of messages in a row group, about, before compression
-ROW_GROUP_ROWS = 1 << 16
-PART_BYTES = 1 << 30  # in a part file, about, before compression; then a new one is started
+BATCH_BYTES = 1 << 22  # of rows that a decoding task writes together, about
+BATCH_ROWS = 1 << 14
+ROW_GROUP_ROWS = 1 << 14  # of a Parquet file; so few that a filter on `time` can pass over most of them
+PART_BYTES = 1 << 28  # in a part file, about, before compression; then a new one is started
 
-# Name, Arrow type, comment. The comments go into the Parquet fields and are the reference in the README.
-SOURCE = (
-    ("file", "string", "input file that holds the last byte of the record"),
-    ("transport", "string", "tcp or udp; null if the input is not a capture"),
-    ("source_address", "string", "address of the sender"),
-    ("source_port", "int32", "port of the sender"),
-    ("destination_address", "string", "address of the receiver"),
-    ("destination_port", "int32", "port of the receiver"),
-    ("connection", "int64", "the same for both directions of one conversation, different for all others"),
-    (
-        "flow_number",
-        "int64",
-        "as `wirelens flows` numbers the flows of the same inputs",
-    ),
-    (
-        "direction",
-        "int8",
-        "0: from the side that sent the SYN (without one, the first packet); 1: from the other",
-    ),
-    ("time", "timestamp", "capture time of the last byte, UTC, microseconds"),
-    ("packet", "int64", "number, in `file`, of the packet that holds the last byte"),
-    (
-        "offset",
-        "int64",
-        "of the first byte in this direction's stream, or in an input that is not a capture",
-    ),
-    ("length", "int64", "bytes"),
-)
-MESSAGES = (
-    *SOURCE,
-    ("kind", "string", "the kind of message, as the protocol names it"),
-    ("summary", "string", "the message in one line"),
-    ("pair_id", "string", "the same for a request and its reply; null if there is no counterpart so far"),
-    ("latency_us", "int64", "microseconds from a request to its reply; on the reply"),
-    ("message", "string", "the message in the JSON notation"),
-    ("damaged", "bool", "whether something inside did not decode"),
-    ("notes", "notes", "legal or tolerated oddities, worst first"),
-)
-QUARANTINE = (
-    *SOURCE,
-    (
-        "protocol",
-        "string",
-        "protocol that was recognised or asked for, or unknown; for a damaged file its container",
-    ),
-    ("error_code", "string", "why it did not decode"),
-    ("error_offset", "int64", "where, counted as `offset`; for a damaged file, in the file"),
-    ("error_text", "string", "why, in words"),
-    ("partial", "string", "the part that decoded, in the JSON notation"),
-    ("pair_id", "string", "as in `messages`, of a message that the capture cut off"),
-    ("latency_us", "int64", "as in `messages`"),
-    (
-        "raw",
-        "binary",
-        "the bytes; for a stream of no known protocol as --quarantine sets, for a damaged file 4 KiB",
-    ),
-    ("notes", "notes", "oddities, worst first"),
-)
 LEDGER = (
     ("file", "string", "the input file"),
     ("number", "int64", "the file's number in this table, never reused"),
@@ -119,30 +62,22 @@ NEW_FLOWS = (
     ("packet", "int64", "that packet's number, with its file's"),
     ("tie", "int64", "orders flows that one packet opens, in any bucket alike"),
 )
-TABLES = {
-    "messages": MESSAGES,
-    "quarantine": QUARANTINE,
+TABLES: dict[str, ColumnList] = {
+    **shared.TABLES,
     "ledger": LEDGER,
     "pending": PENDING,
     "new_flows": NEW_FLOWS,
 }
 
-ColumnList = tuple[tuple[str, str, str], ...]
-
-STREAM_COLUMNS = (
-    "transport",
-    "source_address",
-    "source_port",
-    "destination_address",
-    "destination_port",
-    "connection",
-    "flow_number",
-    "direction",
-)  # the columns that `Stream.source` gives
-FLOW_NUMBER = "flow_number"
-GROWING = ("time", "packet")  # numbers close to those of the row before
-DISTINCT = ("pair_id", "key", "state")  # different in each row
-FAILURE_COLUMNS = ("error_code", "error_offset", "error_text", "partial", "raw")
+GROWING = (
+    "time",
+    "packet",
+    "sent",
+    "answered",
+    "first_time",
+    "last_time",
+)  # numbers close to those of the row before
+DISTINCT = ("pair_id", "request_id", "id", "trace", "key", "state")  # different in each row
 
 _README = {"timestamp": "timestamp, UTC", "notes": "list of {code, offset, text}"}
 _SPARK = {
@@ -159,7 +94,7 @@ _SPARK = {
 def reference() -> str:
     """The columns of the tables for the README, as Markdown."""
     lines = []
-    for title, columns in (("messages", MESSAGES), ("quarantine", QUARANTINE), ("_ledger", LEDGER)):
+    for title, columns in (*shared.TABLES.items(), ("_ledger", LEDGER)):
         lines += [f"**{title}**", "", "| column | type | |", "|---|---|---|"]
         lines += [f"| {name} | {_README.get(kind, kind)} | {comment} |" for name, kind, comment in columns]
         lines.append("")
@@ -177,24 +112,6 @@ def arrow_schema(table: str) -> pa.Schema:
     ]
     spark = {"org.apache.spark.sql.parquet.row.metadata": json.dumps(spark_schema(TABLES[table]))}
     return pa.schema(fields, metadata=spark)
-
-
-def arrow_types(columns: ColumnList) -> list[tuple[str, pa.DataType]]:
-    """Names and Arrow types of columns."""
-    import pyarrow as pa
-
-    note = pa.struct([("code", pa.string()), ("offset", pa.int64()), ("text", pa.string())])
-    types = {
-        "string": pa.string(),
-        "bool": pa.bool_(),
-        "int8": pa.int8(),
-        "int32": pa.int32(),
-        "int64": pa.int64(),
-        "timestamp": pa.timestamp("us", tz="UTC"),
-        "binary": pa.binary(),
-        "notes": pa.list_(pa.field("element", note)),
-    }
-    return [(name, types[kind]) for name, kind, _ in columns]
 
 
 def spark_schema(columns: ColumnList) -> dict[str, Any]:
@@ -219,24 +136,10 @@ def spark_schema(columns: ColumnList) -> dict[str, Any]:
     return {"type": "struct", "fields": fields}
 
 
-def _leaves(schema: pa.Schema) -> list[str]:
-    """The names of Parquet's columns: those of a list of structures have one each."""
-    import pyarrow as pa
-
-    names: list[str] = []
-    for field in schema:
-        if pa.types.is_list(field.type):
-            names += [f"{field.name}.list.element.{inner.name}" for inner in field.type.value_type]
-        else:
-            names.append(field.name)
-    return names
-
-
 class PartWriter:
     """Row groups of one table, and one protocol, to part files below `folder`.
 
-    `form`: "parquet", "jsonl"; or, for another step of the run, "arrow", or "staged": Parquet in which the
-    dictionary of FLOW_NUMBER can be written over, as it is not compressed and no statistics depend on it.
+    `form`: "parquet", "jsonl"; or, for another step of the run, "arrow".
     """
 
     def __init__(
@@ -277,8 +180,7 @@ class PartWriter:
         if self._stream is not None:
             return
         # Each try of a task has names of its own: only files that the successful one reported are moved.
-        suffix = "parquet" if self._form == "staged" else self._form
-        name = f"{self._stem}-{len(self.files):03d}-{uuid.uuid4().hex[:8]}.{suffix}"
+        name = f"{self._stem}-{len(self.files):03d}-{uuid.uuid4().hex[:8]}.{self._form}"
         parts = (*self._parts, name)
         if not self._folder.exists(posixpath.dirname(self._parts[0]), "run.json"):
             raise OSError("the run of this task has ended")  # and its folder must not be made again
@@ -295,17 +197,10 @@ class PartWriter:
 
             # A dictionary does not help where each row differs; deltas suit growing numbers.
             columns = set(self.schema.names)
-            compression: Any = "zstd"
-            statistics: Any = True
-            if self._form == "staged":
-                leaves = _leaves(self.schema)
-                compression = {name: "none" if name == FLOW_NUMBER else "zstd" for name in leaves}
-                statistics = [name for name in leaves if name != FLOW_NUMBER]
             self._writer = ParquetWriter(
                 self._stream,
                 self.schema,
-                compression=compression,
-                write_statistics=statistics,
+                compression="zstd",
                 use_dictionary=sorted(columns - {*GROWING, *DISTINCT}),
                 column_encoding={name: "DELTA_BINARY_PACKED" for name in GROWING if name in columns},
             )
@@ -321,6 +216,15 @@ class PartWriter:
         self.files.append((self._path, self._rows))
         self._rows = self._written = 0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a part is being written."""
+        return self._stream is not None
+
+    def end_part(self) -> None:
+        """End the part that is being written, if there is one; what comes next begins another."""
+        self._end()
+
 
 class RecordWriter(PartWriter):
     """Rows of `messages` or of `quarantine`, given as `columns`. names: of files, by their numbers."""
@@ -333,9 +237,10 @@ class RecordWriter(PartWriter):
         stem: str,
         form: str,
         names: Mapping[int, str],
+        points: Mapping[int, str],
     ) -> None:
         super().__init__(folder, table, parts, stem, form)
-        self.columns = Columns(names, ROW_GROUP_ROWS, ROW_GROUP_BYTES, self._flush)
+        self.columns = Columns(names, BATCH_ROWS, BATCH_BYTES, self._flush, points)
 
     def close(self, needed: bool = False) -> None:
         """Write what is left and close the file."""
@@ -362,7 +267,7 @@ class RowWriter(PartWriter):
         """Add a row of about `size` bytes."""
         self._waiting.append(row)
         self._held += size
-        if self._held >= ROW_GROUP_BYTES or len(self._waiting) >= ROW_GROUP_ROWS:
+        if self._held >= BATCH_BYTES or len(self._waiting) >= BATCH_ROWS:
             self._flush()
 
     def close(self, needed: bool = False) -> None:
@@ -402,98 +307,3 @@ def json_value(name: str, kind: str, value: Any) -> str:
     if kind == "binary":
         return f'"{value.hex()}"'
     return json.dumps(value)
-
-
-def record_batch(columns: Columns, schema: pa.Schema) -> pa.RecordBatch:
-    """The rows of `columns` for Arrow, with the columns of the schema."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    rows = int(columns.rows)
-
-    def numbers(out: BytesWriter, kind: pa.DataType) -> pa.Array:
-        return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(out.getvalue())])
-
-    def texts(column: Texts) -> pa.Array:
-        buffers = [None, pa.py_buffer(column.ends.getvalue()), pa.py_buffer(column.data.getvalue())]
-        return pa.Array.from_buffers(pa.string(), rows, buffers)
-
-    def where(condition: pa.Array, values: pa.Array) -> pa.Array:
-        """The values, null where the condition is false."""
-        return compute.if_else(condition, values, pa.scalar(None, values.type))
-
-    def at_least(values: pa.Array, least: int) -> pa.Array:
-        """The values, null where they are below `least`."""
-        return where(compute.greater_equal(values, pa.scalar(least, values.type)), values)
-
-    arrays: dict[str, pa.Array] = {}
-    # Columns that are equal for all rows of a stream, and the names of files.
-    indexes = numbers(columns.stream, pa.int32())
-    sources = zip(*(stream.source() for stream in columns.streams), strict=True)
-    for name, values in zip(STREAM_COLUMNS, sources, strict=True):
-        arrays[name] = pa.array(values, schema.field(name).type).take(indexes)
-    packets = numbers(columns.packet, pa.int64())
-    files = compute.shift_right(packets, pa.scalar(FILE_SHIFT, pa.int64())).dictionary_encode()
-    names = [columns.names[number] for number in files.dictionary.to_pylist()]
-    arrays["file"] = pa.array(names, pa.string()).take(files.indices)
-    packets = compute.bit_wise_and(packets, pa.scalar(NUMBER_MASK, pa.int64()))
-    arrays["packet"] = where(arrays["transport"].is_valid(), packets)
-    # A capture without times has zeros.
-    times = numbers(columns.time, pa.int64())
-    arrays["time"] = where(compute.not_equal(times, pa.scalar(0, pa.int64())), times).view(
-        schema.field("time").type
-    )
-    arrays["offset"] = at_least(numbers(columns.offset, pa.int64()), 0)
-    arrays["length"] = at_least(numbers(columns.length, pa.int64()), 0)
-    words = pa.array(columns.words, pa.string())
-    kinds = at_least(numbers(columns.kind, pa.int32()), 0)
-    arrays["protocol"] = words.take(numbers(columns.protocol, pa.int32()))
-    arrays["kind"] = words.take(kinds)
-    arrays["summary"] = texts(columns.summary)
-    arrays["message"] = texts(columns.message)
-    arrays["damaged"] = numbers(columns.damaged, pa.uint8()).cast(pa.bool_())
-    if columns.failures:
-        for name in ("summary", "message", "damaged"):
-            arrays[name] = where(kinds.is_valid(), arrays[name])
-    pairs = at_least(numbers(columns.pair, pa.int64()), 1)
-    arrays["pair_id"] = compute.binary_join_element_wise(
-        arrays["connection"].cast(pa.string()), pairs.cast(pa.string()), "."
-    )
-    arrays["latency_us"] = at_least(numbers(columns.latency, pa.int64()), 0)
-
-    def sparse(name: str, values: Mapping[int, Any]) -> pa.Array:
-        kind = schema.field(name).type
-        if not values:
-            return pa.nulls(rows, kind)
-        return arrow_array([values.get(row) for row in range(rows)], kind)
-
-    arrays["notes"] = sparse("notes", columns.notes)
-    for index, name in enumerate(FAILURE_COLUMNS):
-        if name in schema.names:
-            arrays[name] = sparse(name, {row: failure[index] for row, failure in columns.failures.items()})
-    return pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
-
-
-def batch_of_rows(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows, with values in the order of the schema, for Arrow."""
-    import pyarrow as pa
-
-    arrays = [
-        arrow_array(column, field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def arrow_array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Values of a column for Arrow; text may be given as UTF-8 bytes, which is faster."""
-    import pyarrow as pa
-
-    binary = pa.types.is_binary(kind) or pa.types.is_string(kind)
-    if binary and isinstance(next(filter(None, column), None), bytes):
-        if None in column:
-            return pa.array(column, type=pa.binary()).view(kind)
-        # One copy; a builder would grow its buffer again and again.
-        ends = pa.array(accumulate(map(len, column), initial=0), type=pa.int32(), size=len(column) + 1)
-        buffers = [None, ends.buffers()[1], pa.py_buffer(b"".join(column))]
-        return pa.Array.from_buffers(kind, len(column), buffers)
-    return pa.array(column, type=kind)

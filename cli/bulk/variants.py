@@ -35,7 +35,8 @@ def write_variants(spark: SparkSession, run: Run, moves: dict[str, str]) -> dict
     text = functions.when(document.isNull(), functions.col("message"))
     rows = rows.withColumn("message_text", text).withColumn("message", document)
     variants = f"{run.path}/stage/variant"
-    writer = rows.write.partitionBy("protocol").option("compression", "zstd")
+    rows = rows.sortWithinPartitions("protocol", "day", "time")
+    writer = rows.write.partitionBy("protocol", "day").option("compression", "zstd")
     writer.parquet(below(folder.place, variants))
     for path in folder.walk(variants):
         if path.endswith(".parquet"):

@@ -110,8 +110,8 @@ class Flow:
 
     `number`: from 1, in order of appearance. `transport`: "tcp" or "udp". `directions[d]` are the bytes that
     `endpoint(d)` sent; 0 is the side that sent the SYN, or without a SYN the first packet. `syn`: whether the
-    start was seen. `packet`: the number of the packet with the first payload, -1 before it. `first_us`,
-    `last_us`: microseconds since 1970.
+    start was seen. `packet`: the number of the packet with the first payload, -1 before it; `opened`: that of
+    its first packet. `first_us`, `last_us`: microseconds since 1970.
     """
 
     __slots__ = (
@@ -120,6 +120,7 @@ class Flow:
         "hosts",
         "last_us",
         "number",
+        "opened",
         "packet",
         "ports",
         "syn",
@@ -135,6 +136,7 @@ class Flow:
         self.ports: tuple[int, int] = ports
         self.syn: bool = False
         self.packet: int = -1
+        self.opened: int = 0
         self.first_us: int = -1
         self.last_us: int = -1
         self.directions: tuple[Direction, Direction] = (Direction(), Direction())
@@ -163,7 +165,7 @@ class Flow:
         """The flow and its counters as plain values, without `data` and `gaps`."""
         return (
             (self.number, self.transport, self.hosts, self.ports),
-            (self.syn, self.packet, self.first_us, self.last_us),
+            (self.syn, self.packet, self.opened, self.first_us, self.last_us),
             tuple([direction.save() for direction in self.directions]),
         )
 
@@ -172,7 +174,7 @@ class Flow:
         """The flow that `save` gave."""
         (number, transport, hosts, ports), numbers, directions = state
         flow = Flow(number, transport, (hosts[0], hosts[1]), (ports[0], ports[1]))
-        flow.syn, flow.packet, flow.first_us, flow.last_us = numbers
+        flow.syn, flow.packet, flow.opened, flow.first_us, flow.last_us = numbers
         flow.directions[0].load(directions[0])
         flow.directions[1].load(directions[1])
         return flow

@@ -272,6 +272,7 @@ class Assembler(Sequencer):
             (low[-2] << 8 | low[-1], high[-2] << 8 | high[-1]),
         )
         flow.first_us = segment.time_us
+        flow.opened = int(segment.packet)
         first = Side(self._sides, flow, 0)
         second = Side(self._sides + 1, flow, 1)
         self._sides += 2

@@ -78,7 +78,7 @@ def contents(target: Path, numbers: bool = True) -> list[tuple[Any, ...]]:
 
     `numbers`: with those of flows, which depend on all captures of a run.
     """
-    left_out = {"file", "packet", "connection", "notes"} | (set() if numbers else {"flow_number"})
+    left_out = {"file", "point", "packet", "connection", "notes"} | (set() if numbers else {"flow_number"})
     messages = table(target, "messages")
     pairs: dict[str, list[tuple[Any, ...]]] = {}
     for row in messages:

@@ -146,7 +146,7 @@ def test_tables_keep_their_form(sources: list[Path], tmp_path: Path, how: dict[s
     places = [(row["file"], row["packet"], row["flow_number"]) for row in written if "flow_number" in row]
     assert sorted(places) == sorted(
         (row["file"], row["packet"], row["flow_number"])
-        for name in ("messages", "quarantine")
+        for name in ("messages", "quarantine", "calls", "connections")
         for row in table(plain, name)
         if row["flow_number"] is not None
     )

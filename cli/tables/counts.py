@@ -1,0 +1,55 @@
+"""What is counted while rows are made: bytes of files, messages of protocols, the slowest replies."""
+
+import heapq
+from typing import Final
+
+SLOWEST: Final = 10
+
+# What is counted of each file. RAW: bytes of all segments; PAYLOAD: without text on resets. RESUMED: bytes
+# that an earlier run left pending. FILTERED: of messages that do not match --where. PAYLOAD + RESUMED is
+# DECODED + QUARANTINED + UNRECOGNISED + RETRANSMITTED + FILTERED + PENDING.
+RAW: Final = 0
+PAYLOAD: Final = 1
+RESUMED: Final = 2
+DECODED: Final = 3
+QUARANTINED: Final = 4
+UNRECOGNISED: Final = 5
+RETRANSMITTED: Final = 6
+FILTERED: Final = 7
+PENDING: Final = 8
+MESSAGES: Final = 9
+ERRORS: Final = 10
+COUNTS: Final = 11
+
+
+class Counters:
+    """What one bucket came to: `files` by the counts above, `protocols` by messages and bytes."""
+
+    def __init__(self) -> None:
+        self.files: dict[int, list[int]] = {}
+        self.protocols: dict[str, list[int]] = {}
+        self.errors: dict[str, int] = {}
+        self.slowest: list[tuple[int, str, str]] = []  # latency in microseconds, protocol, summary
+        self.flows = 0
+
+    def counts(self, file: int) -> list[int]:
+        """The counters of a file."""
+        counts = self.files.get(file)
+        if counts is None:
+            counts = self.files[file] = [0] * COUNTS
+        return counts
+
+    def error(self, code: str) -> None:
+        """Count an error by its code."""
+        self.errors[code] = self.errors.get(code, 0) + 1
+
+    def is_slow(self, latency_us: int) -> bool:
+        """Whether a latency is one of the longest so far."""
+        return len(self.slowest) < SLOWEST or latency_us > self.slowest[0][0]
+
+    def latency(self, latency_us: int, protocol: str, summary: str) -> None:
+        """Keep a latency if it is one of the longest."""
+        if len(self.slowest) < SLOWEST:
+            heapq.heappush(self.slowest, (latency_us, protocol, summary[:200]))
+        elif latency_us > self.slowest[0][0]:
+            heapq.heapreplace(self.slowest, (latency_us, protocol, summary[:200]))

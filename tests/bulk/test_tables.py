@@ -1,0 +1,140 @@
+"""The tables `calls` and `connections` state what `wirelens calls` and `wirelens flows` state."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import inprocess
+import pytest
+from comparing import ROOT
+from inprocess import run, table
+from made import frames, rotated
+from pyarrow import parquet
+
+from wirelens.cli.tables.columns import TABLES, TIMES
+from wirelens.codecs.call import DURATION, MEMBERS, TIME
+from wirelens.codecs.numbers import time_text
+
+SAMPLES = ("../shared/field/ends/client.pcap", "../shared/captures/sessions", "../shared/captures/real")
+OF_ONE_RUN = {"file", "packet", "connection", "flow_number", "pair_id", "point"}
+
+
+def command(*words: str) -> list[dict[str, Any]]:
+    """The JSON that a command prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "wirelens.cli.main", *words], capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr
+    if words[0] == "flows":
+        found: list[dict[str, Any]] = json.loads(done.stdout)
+        return found
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def as_printed(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of `calls` as `wirelens calls` prints it, as far as both have it."""
+    printed: dict[str, Any] = {}
+    for name, kind in MEMBERS:
+        value = row.get(name + "_us" if kind == DURATION else name)
+        if name == "flow":
+            value = row["flow_number"]
+        if value is not None and name != "waited":
+            printed[name] = time_text(value) if kind == TIME else value / 1e6 if kind == DURATION else value
+    return printed
+
+
+def listed(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(json.dumps(row, sort_keys=True) for row in rows)
+
+
+def sources(name: str, shared: Path, tmp_path: Path) -> list[Path]:
+    """A folder of made captures, or one of `shared`."""
+    if name == "made":
+        rotated(frames(77), 5, tmp_path / "in")
+        return [tmp_path / "in"]
+    return [shared / name.removeprefix("../shared/")]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", ["made", *SAMPLES])
+def test_calls_and_connections(name: str, shared: Path, tmp_path: Path) -> None:
+    paths = sources(name, shared, tmp_path)
+    out = tmp_path / "out"
+    run(paths, out)
+    expected = command("calls", "--format", "jsonl", *map(str, paths))
+    assert expected
+    for row in expected:
+        row.setdefault("file", str(paths[0]))
+        for member in ("call", "waited", "request_packets", "response_packets", "resent_bytes"):
+            row.pop(member, None)
+    assert listed([as_printed(row) for row in table(out, "calls")]) == listed(expected)
+    flows = command("flows", "--all", "--format", "json", *map(str, paths))
+    of_number = {row["flow_number"]: row for row in table(out, "connections")}
+    assert {flow["flow"] for flow in flows} <= of_number.keys()
+    for flow in flows:
+        row = of_number[flow["flow"]]
+        assert (row["transport"], row["protocol"] or "unknown") == (flow["transport"], flow["protocol"]), flow
+        for side, direction in zip(("client", "server"), flow["directions"], strict=True):
+            for column in ("messages", "unanswered", "bytes", "missing", "gaps", "retransmitted", "packets"):
+                assert row[f"{side}_{column}"] == direction[column], (flow, column)
+
+
+@pytest.mark.once
+def test_names_of_requests_are_on_replies(tmp_path: Path) -> None:
+    run([ROOT / "examples" / "ends" / "client.pcap"], tmp_path / "out")
+    rows = table(tmp_path / "out", "messages")
+    named = {row["pair_id"]: row["method"] for row in rows if row["kind"] == "request" and row["pair_id"]}
+    replies = [row for row in rows if row["kind"] != "request" and row["pair_id"] in named]
+    assert replies
+    assert [row["method"] for row in replies] == [named[row["pair_id"]] for row in replies]
+    assert {row["status"] for row in replies} == {"OK"}
+    assert all(row["request_id"] for row in replies)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("seed", range(3))
+def test_runs_that_resume_have_the_same_calls(tmp_path: Path, seed: int) -> None:
+    paths = rotated(frames(900 + seed), 4, tmp_path / "in")
+    run([tmp_path / "in"], tmp_path / "whole")
+    for count in range(1, len(paths)):
+        run(paths[:count], tmp_path / "out", resume=True)
+    run([tmp_path / "in"], tmp_path / "out", resume=True, final=True)
+    for name in ("calls", "connections"):
+        both = [
+            listed([{key: row[key] for key in row if key not in OF_ONE_RUN} for row in table(out, name)])
+            for out in (tmp_path / "whole", tmp_path / "out")
+        ]
+        assert both[0] == both[1]
+        assert both[0]
+
+
+@pytest.mark.once
+def test_files_are_sorted_by_time_and_divided_by_day(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    rotated(frames(5), 2, tmp_path / "in" / "first")
+    rotated(frames(6), 2, tmp_path / "in" / "second", 3 * 24 * 3600 * 1000)
+    run([tmp_path / "in"], tmp_path / "out")
+    days = {path.name for path in (tmp_path / "out" / "messages").glob("*/day=*")}
+    assert days == {"day=2023-11-14", "day=2023-11-17"}
+    for name in TABLES:
+        paths = list((tmp_path / "out" / name).rglob("*.parquet"))
+        assert paths
+        for path in paths:
+            times = parquet.ParquetFile(path).read([TIMES[name]]).column(0).drop_null().to_pylist()
+            assert times == sorted(times)
+            for part in path.parts:
+                if part.startswith("day="):
+                    assert {f"day={time.date()}" for time in times} == {part}
+
+
+@pytest.mark.once
+def test_without_captures_all_tables_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("no message")
+    run([tmp_path / "x.txt"], tmp_path / "out")
+    for name, columns in TABLES.items():
+        assert list((tmp_path / "out" / name).rglob("*.parquet")), name
+        assert inprocess.table(tmp_path / "out", name) == [] or name == "quarantine"
+        path = next((tmp_path / "out" / name).rglob("*.parquet"))
+        assert parquet.ParquetFile(path).schema_arrow.names == [column for column, _, _ in columns]
