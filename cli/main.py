@@ -25,6 +25,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "flows": ("wirelens.cli.flows", "List the conversations of a capture."),
     "calls": ("wirelens.cli.calls", "List the calls of a capture: outcome and latency of each."),
     "stats": ("wirelens.cli.stats", "Show statistics of calls: outcomes, latencies, bytes."),
+    "query": ("wirelens.cli.query.command", "Ask SQL of messages, calls and connections."),
     "diff": ("wirelens.cli.diff", "Compare messages, files or captures by what they mean."),
     "annotate": ("wirelens.cli.annotate", "Copy a capture with its messages as comments on packets."),
     "wireshark": ("wirelens.cli.wireshark", "Make these comments fields of Wireshark and TShark."),

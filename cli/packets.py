@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from wirelens.cli.input import PACKETS, PAUSE, STDIN, Input
 from wirelens.cli.stderr import warn
 from wirelens.cli.unread import unread_packets
+from wirelens.codecs.captures.pcap import FILE_SHIFT
 from wirelens.codecs.captures.reader import Reader
 from wirelens.codecs.conversations import Conversations, known_messages
 from wirelens.codecs.record import any_damaged
@@ -34,12 +35,15 @@ NOTES_SHOWN: Final = 8  # notes on a capture file
 
 
 class Single:
-    """A capture that is read by itself: what `Capture` needs of it, as `Merged` has it for several."""
+    """A capture that is read by itself: what `Capture` needs of it, as `Merged` has it for several.
 
-    def __init__(self, item: Input) -> None:
+    `number`: the file's, in the numbers of its packets.
+    """
+
+    def __init__(self, item: Input, number: int = 0) -> None:
         self.item = item
         self.name = item.name
-        self.reader = Reader()
+        self.reader = Reader(file_bits=number << FILE_SHIFT)
         self.file = "" if item.name == STDIN else item.name
         self.files = ()
         self.warning = ""
@@ -80,9 +84,9 @@ class Single:
         return self.item.notes
 
 
-def source_of(item: Input | Merged) -> Single | Merged:
-    """What reads an input that is a capture."""
-    return Single(item) if isinstance(item, Input) else item
+def source_of(item: Input | Merged, number: int = 0) -> Single | Merged:
+    """What reads an input that is a capture; `number` as of `Single`."""
+    return Single(item, number) if isinstance(item, Input) else item
 
 
 class Capture:
@@ -92,7 +96,8 @@ class Capture:
 
     With `explain` the verdicts on directions are collected in `verdicts`, for the caller to clear.
     `flows_before` is the number of flows in what was read before; the numbers of these continue it. Without
-    `sources` records do not get their origin.
+    `sources` records do not get their origin; with `arrivals` messages get theirs. `file_number`: that of a
+    capture that is read by itself, in the numbers of its packets.
     """
 
     def __init__(
@@ -103,8 +108,10 @@ class Capture:
         explain: bool = False,
         flows_before: int = 0,
         sources: bool = True,
+        arrivals: bool = False,
+        file_number: int = 0,
     ) -> None:
-        self.source = source_of(item)
+        self.source = source_of(item, file_number)
         self.name = self.source.name
         self.reader = self.source.reader
         self.reader.assembler.flows = flows_before
@@ -114,7 +121,8 @@ class Capture:
             self.verdicts if explain else None,
             sources,
             self.source.file,
-            files=self.source.files,
+            arrivals,
+            self.source.files,
         )
         self.selection = selection
         self.before_selection: Callable[[list[Record]], None] | None = None  # gets all messages

@@ -62,7 +62,7 @@ def test_the_form_under_test_is_the_one_that_was_asked_for() -> None:
 
 def test_extras() -> None:
     found = metadata.metadata("wirelens").get_all("Provides-Extra") or []
-    assert {"dev", "java", "spark", "test"} <= set(found)
+    assert {"dev", "java", "query", "spark", "test"} <= set(found)
     core = [line for line in metadata.requires("wirelens") or [] if "extra ==" not in line]
     assert sorted(line.partition("<")[0].partition(">")[0] for line in core) == [
         "click",

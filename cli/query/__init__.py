@@ -1,0 +1,1 @@
+"""`wirelens query`: SQL over the messages, calls and connections of captures, with DuckDB."""

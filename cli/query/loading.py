@@ -1,0 +1,231 @@
+"""The inputs of a query to the rows of its tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wirelens.cli.packets import Capture
+from wirelens.cli.points import point_of
+from wirelens.cli.query.database import schema
+from wirelens.cli.stderr import warn
+from wirelens.cli.tables.arrow import batch_of_rows, record_batch
+from wirelens.cli.tables.columns import CALLS, TIMES
+from wirelens.cli.tables.counts import Counters
+from wirelens.cli.tables.record_columns import Columns
+from wirelens.cli.tables.rows import Decoding, RowMaker
+from wirelens.codecs.calls import Calls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Final
+
+    from wirelens.cli.input import Input
+    from wirelens.cli.input_options import CaptureOptions
+    from wirelens.cli.inputs import Inputs
+    from wirelens.cli.merged import Merged
+    from wirelens.cli.query.database import Database
+    from wirelens.cli.select import Selection
+    from wirelens.codecs import Record
+    from wirelens.codecs.conversations import Message
+
+BATCH_ROWS: Final = 1 << 14
+BATCH_BYTES: Final = 1 << 24
+RECORDS: Final = ("messages", "quarantine")
+DIRECTION: Final = next(place for place, column in enumerate(CALLS) if column[0] == "direction")
+
+
+class Loading:
+    """Reads all inputs into the tables of a database that a query needs.
+
+    `damaged`: whether a capture is cut or damaged, or something in it did not decode.
+    """
+
+    def __init__(
+        self, database: Database, inputs: Inputs, options: CaptureOptions, selection: Selection | None
+    ) -> None:
+        self.database = database
+        self.inputs = inputs
+        self.options = options
+        self.selection = selection
+        self.damaged = False
+        self.captured = False
+        self.flows = 0
+        self._names: dict[int, str] = {}  # of files, by their numbers
+        self._points: dict[int, str] = {}
+        self._counters = Counters()
+        needed = database.needed
+        self._rows: dict[str, list[tuple[Any, ...]]] = {"calls": [], "connections": []}
+        self._columns = {
+            table: Columns(
+                self._names,
+                BATCH_ROWS,
+                BATCH_BYTES,
+                self._flush(table),
+                self._points,
+                bool({"message", "partial"} & needed.get(table, set())),
+                "summary" in needed.get(table, ()),
+            )
+            for table in RECORDS
+        }
+        self._maker = RowMaker(
+            "full" if "raw" in needed.get("quarantine", ()) else "none",
+            self._counters,
+            lambda table, _protocol, _day: self._columns[table],
+            self._add_row,
+            self._names,
+            self._points,
+            None if selection is None else self._matches,
+            [*needed, "connections"],
+        )
+
+    def load(self) -> None:
+        """Read all inputs."""
+        from wirelens.cli.input import InputError
+
+        merge_options = self.options.merge_options
+        for item in self.inputs.merged(merge_options):
+            item.progress = True
+            try:
+                if item.capture:
+                    self._capture(item)
+                else:
+                    self._plain(item)
+            except (InputError, MemoryError) as error:
+                self.inputs.fail_on(item, error)
+        for table in RECORDS:
+            self._flush(table)()
+        for table in self._rows:
+            self._write_rows(table)
+        self.damaged = self.damaged or bool(self._counters.errors)
+        if self.selection is not None:
+            beyond = self.selection.beyond(self.flows)
+            if self.captured and beyond:
+                self.inputs.fail(beyond)
+            elif self._needs_records:
+                self.selection.report()
+
+    @property
+    def _needs_records(self) -> bool:
+        return any(table in self.database.needed for table in RECORDS)
+
+    def _add_files(self, names: tuple[str, ...]) -> int:
+        """Give files numbers; that of the first."""
+        first = len(self._names)
+        for number, name in enumerate(names, first):
+            self._names[number] = name
+            point = point_of(name, self.options.merge_options.point)
+            if point:
+                self._points[number] = point
+        return first
+
+    def _capture(self, item: Input | Merged) -> None:
+        number = len(self._names)
+        capture = Capture(
+            item,
+            self.options.protocol,
+            self.selection,
+            False,
+            self.flows,
+            self.selection is not None,
+            True,
+            number,
+        )
+        self._add_files(capture.source.files or (capture.source.file,))
+        decoding = Decoding(capture.conversations, Calls())
+        before = self._messages()
+        for pieces in capture.pieces():
+            self._maker.add_pieces(pieces, decoding, {})
+        self._maker.close_decoding(decoding)
+        self.captured = True
+        self.flows = capture.flows
+        self.damaged = self.damaged or capture.damaged
+        shown = self._messages() - before if self._needs_records else 1
+        capture.report_rest(shown, capture.conversations.foreign)
+
+    def _messages(self) -> int:
+        return sum(messages for messages, _ in self._counters.protocols.values())
+
+    def _plain(self, item: Input) -> None:
+        """Decode an input that is one stream of bytes."""
+        from wirelens.codecs.decoder import Decoder
+
+        if not self._needs_records:
+            warn(f"{item.name}: not a capture ({item.form})")
+            return
+        number = self._add_files((item.name,))
+        decoder = Decoder(self.options.protocol)
+        last = b""
+        for chunk in item.chunks:  # one late, so that the last one is decoded together with the end
+            self._add_records(number, item, decoder.feed(last))
+            last = chunk
+        self._add_records(number, item, decoder.close(last))
+        self._maker.close()
+
+    def _add_records(self, number: int, item: Input, records: list[Record]) -> None:
+        for record in records:
+            if self.selection is not None:
+                from wirelens.codecs.record import Origin, Place
+
+                record.origin = Origin(Place(item.name))
+            self._maker.add_record(number, record)
+
+    def _matches(self, record: Record, message: Message | None, _file: int) -> bool:
+        """Whether a record is selected by --flow and --where."""
+        selection = self.selection
+        assert selection is not None
+        if message is None:
+            return bool(selection.of_records([record]))
+        return selection.takes_direction(message.direction) and selection.matches(message)
+
+    def _add_row(self, table: str, protocol: str, _day: int, row: tuple[Any, ...]) -> None:
+        """Take a row of `calls` or `connections`."""
+        if table not in self.database.needed:
+            return
+        rows = self._rows[table]
+        if table == "calls":
+            if self.selection is not None and not self.selection.takes_direction(row[DIRECTION]):
+                return
+            row = (*row, protocol)
+        rows.append(row)
+        if len(rows) >= BATCH_ROWS:
+            self._write_rows(table)
+
+    def _write_rows(self, table: str) -> None:
+        """Write the rows of `calls` or `connections` so far."""
+        import pyarrow as pa
+
+        rows = self._rows[table]
+        if not rows:
+            return
+        whole = schema(table)
+        own = pa.schema([field for field in whole if field.name != "day"])
+        batch = batch_of_rows(rows, own)
+        rows.clear()
+        self.database.insert(table, _with_day(batch, table, whole))
+
+    def _flush(self, table: str) -> Callable[[], None]:
+        """What writes the rows of `messages` or of `quarantine` so far."""
+
+        def flush() -> None:
+            import pyarrow as pa
+
+            columns = self._columns[table]
+            if not columns.rows:
+                return
+            if table in self.database.needed:
+                whole = schema(table)
+                own = pa.schema([field for field in whole if field.name != "day"])
+                self.database.insert(table, _with_day(record_batch(columns, own), table, whole))
+            columns.clear()
+
+        return flush
+
+
+def _with_day(batch: Any, table: str, whole: Any) -> Any:
+    """A batch with the column `day`, if the table has it."""
+    import pyarrow as pa
+
+    if "day" not in whole.names:
+        return batch
+    days = batch.column(TIMES[table]).cast(pa.date32(), safe=False)
+    return pa.RecordBatch.from_arrays([*batch.columns, days], schema=whole)
