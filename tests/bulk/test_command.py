@@ -201,7 +201,7 @@ class TestWithSpark:
         run = subprocess.Popen(
             [*COMMAND, *words], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
-        while run.poll() is None and not list(out.glob("_runs/*/stage/messages/*/*.parquet")):
+        while run.poll() is None and not list(out.glob("_runs/*/stage/messages/*/*/*.parquet")):
             time.sleep(0.01)
         if how == "worker":
             _kill_python_worker(run.pid)
