@@ -36,11 +36,9 @@ class Rows:
     def __init__(self, table: str, names: Sequence[str] | None, file: str, point: str) -> None:
         import pyarrow as pa
 
-        wanted = [column for column in COLUMNS[table] if names is None or column[0] in names]
         fields = [pa.field(name, kind) for name, kind in arrow_types(COLUMNS[table])]
         self._schema = pa.schema(fields)
-        self._wanted = [name for name, _, _ in wanted]
-        self._own = [pa.field(name, kind) for name, kind in arrow_types(tuple(wanted))]
+        self._wanted = self._schema.names if names is None else list(names)
         self._table = table
         self._rows: list[tuple[Any, ...]] = []
         self.names = {0: file}
@@ -64,12 +62,10 @@ class Rows:
 
     def full(self) -> None:
         """Make a batch of the rows so far."""
-        import pyarrow as pa
-
         if self._table == RECORDS:
             if not self.columns.rows:
                 return
-            batch = record_batch(self.columns, pa.schema(self._own))
+            batch = record_batch(self.columns, self._schema).select(self._wanted)
             self.columns.clear()
         elif self._rows:
             batch = batch_of_rows(self._rows, self._schema).select(self._wanted)

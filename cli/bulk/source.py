@@ -64,6 +64,7 @@ class WirelensDataSource(DataSource):
         options = {key: str(value) for key, value in self.options.items()}
         if "plan" in options:
             return PacketSource(options)
+        columns_of({**options, "columns": ",".join(schema.names)})  # those of a schema that was given
         return RecordSource(options, schema.names)
 
 

@@ -13,8 +13,12 @@ from inprocess import run, table
 from made import frames, rotated
 from pyarrow import parquet
 
+from wirelens.cli.bulk.files import find
+from wirelens.cli.bulk.plan import Range, inspect_files
+from wirelens.cli.bulk.records import COLUMNS, Rows, record_batches
 from wirelens.cli.tables.columns import TABLES, TIMES
 from wirelens.codecs.call import DURATION, MEMBERS, TIME
+from wirelens.codecs.captures import FRESH
 from wirelens.codecs.numbers import time_text
 
 SAMPLES = ("../shared/field/ends/client.pcap", "../shared/captures/sessions", "../shared/captures/real")
@@ -138,3 +142,23 @@ def test_without_captures_all_tables_can_be_read(tmp_path: Path) -> None:
         assert inprocess.table(tmp_path / "out", name) == [] or name == "quarantine"
         path = next((tmp_path / "out" / name).rglob("*.parquet"))
         assert parquet.ParquetFile(path).schema_arrow.names == [column for column, _, _ in columns]
+
+
+@pytest.mark.once
+def test_only_the_columns_that_are_wanted_are_made() -> None:
+    """What the data source gives for a file; no message is written as JSON if its column is not wanted."""
+    path = ROOT / "examples" / "captures" / "mevent_udp_tcp.pcap"
+    (item,) = inspect_files(find(str(path)), (), 0)
+    whole = Range(0, 0, item.root, item.path, item.name, item.kind, 0, item.size, FRESH, 0, True)
+    for table_name, columns in COLUMNS.items():
+        batches = list(record_batches(whole, "", "head", table_name))
+        assert batches
+        assert batches[0].schema.names == [name for name, _, _ in columns]
+    kinds = [kind for batch in record_batches(whole, "", "head") for kind in batch["kind"].to_pylist()]
+    some = list(record_batches(whole, "", "head", names=["protocol", "kind"]))
+    assert [batch.schema.names for batch in some] == [["protocol", "kind"]] * len(some)
+    assert [kind for batch in some for kind in batch["kind"].to_pylist()] == kinds
+    rows = Rows("records", ["kind"], "", "none")
+    assert (rows.columns.trees, rows.columns.summaries) == (False, False)
+    rows = Rows("records", ["message"], "", "none")
+    assert (rows.columns.trees, rows.columns.summaries) == (True, False)
