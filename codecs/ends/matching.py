@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from wirelens.codecs.clocks import STEP, Bounds, Clocks
+from wirelens.codecs.clocks import STEP, Bounds, Clocks, Span
 from wirelens.codecs.ends.table import CUT, ONCE
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ LEAST_BOUNDS: Final = 12
 LEAST_WIDTH: Final = 0.85  # of the time that the fastest call took on its way: the room that the bounds leave
 LEAST_WIDTH_OF_MANY: Final = 0.5  # the same of MANY_BOUNDS or more
 MANY_BOUNDS: Final = 40
+LEAST_WIDTH_OF_KNOWN: Final = 0.9  # if the bounds leave less room than that: the share of what others leave
 MOST_SHORT: Final = 0.25  # of the bounds, before the first or after the last step if those are fewer
 MOST_OUTSIDE: Final = 0.02  # of the bounds on the clocks,
 LEAST_FOR_FEW: Final = 30  # or fewer than a step takes, of this many bounds or more
@@ -47,6 +48,7 @@ NO_FIT: Final = "does not fit the clocks"
 AMBIGUOUS: Final = "ambiguous"
 
 Pair = tuple[int, int]  # the indexes of the same message, or connection, at the client and the server
+Taken = tuple[set[int], set[int]]  # the numbers of connections of each end that are joined or ambiguous
 Source = tuple[int, int]  # the clocks of a client's and a server's message, as the numbers of their series
 
 
@@ -122,7 +124,7 @@ class Candidate:
             return FEW_CALLS
         if self.contradictions > MOST_CONTRADICTIONS * len(self.mine):
             return OTHER_BYTES
-        if self.nested < LEAST_NESTED * self.calls or self.number_of_bounds < LEAST_BOUNDS or self.narrow:
+        if self.nested < LEAST_NESTED * self.calls or self.number_of_bounds < LEAST_BOUNDS:
             return NO_FIT
         # those after a step at the end are too few to be a span
         few = STEP - 1 if self.number_of_bounds >= LEAST_FOR_FEW else 0
@@ -158,10 +160,31 @@ class Match:
         return self.series[0][self.client.sources[mine]], self.series[1][self.server.sources[other]]
 
     def _join(self) -> None:
-        candidates = self._candidates()
+        left = self._candidates()
         reasons: tuple[dict[int, str], dict[int, str]] = ({}, {})
-        taken: tuple[set[int], set[int]] = (set(), set())
-        candidates.sort(key=lambda one: one.rank, reverse=True)
+        taken: Taken = (set(), set())
+        left.sort(key=lambda one: one.rank, reverse=True)
+        while True:  # as the clocks of what was joined decide about more
+            number = len(self.connections)
+            left = self._accept_best(left, reasons, taken)
+            if len(self.connections) == number:
+                break
+        joined = (
+            {one.client.number for one in self.connections},
+            {one.server.number for one in self.connections},
+        )
+        for end, table in enumerate((self.client, self.server)):
+            for connection in table.connections:
+                if connection.number not in joined[end]:
+                    reason = reasons[end].get(connection.number, NO_MESSAGE)
+                    self.unjoined[end][reason] = self.unjoined[end].get(reason, 0) + 1
+        self._settle_clocks()
+
+    def _accept_best(
+        self, candidates: list[Candidate], reasons: tuple[dict[int, str], dict[int, str]], taken: Taken
+    ) -> list[Candidate]:
+        """Join connections, the best candidates first; those that are left because of the clocks."""
+        left: list[Candidate] = []
         at = 0
         while at < len(candidates):
             rank = candidates[at].rank
@@ -176,13 +199,12 @@ class Match:
                 if refused:
                     reasons[0].setdefault(one.client.number, refused)
                     reasons[1].setdefault(one.server.number, refused)
+                    if not one.refused:
+                        left.append(one)
                 else:
                     accepted.append(one)
-            times_client: dict[int, int] = {}
-            times_server: dict[int, int] = {}
-            for one in accepted:
-                times_client[one.client.number] = times_client.get(one.client.number, 0) + 1
-                times_server[one.server.number] = times_server.get(one.server.number, 0) + 1
+            times_client = Counter([one.client.number for one in accepted])
+            times_server = Counter([one.server.number for one in accepted])
             for one in accepted:
                 client, server = one.client.number, one.server.number
                 if times_client[client] > 1 or times_server[server] > 1:
@@ -191,18 +213,9 @@ class Match:
                     self._accept(one)
                 taken[0].add(client)
                 taken[1].add(server)
-        joined = (
-            {one.client.number for one in self.connections},
-            {one.server.number for one in self.connections},
-        )
-        for end, table in enumerate((self.client, self.server)):
-            for connection in table.connections:
-                if connection.number not in joined[end]:
-                    reason = reasons[end].get(connection.number, NO_MESSAGE)
-                    self.unjoined[end][reason] = self.unjoined[end].get(reason, 0) + 1
-        self._settle_clocks()
+        return left
 
-    def _is_taken(self, one: Candidate, taken: tuple[set[int], set[int]]) -> bool:
+    def _is_taken(self, one: Candidate, taken: Taken) -> bool:
         return one.client.number in taken[0] or one.server.number in taken[1]
 
     def _contradiction(self, one: Candidate) -> str:
@@ -222,8 +235,10 @@ class Match:
             contradicted, compared = clocks.contradicted(bounds)
             if contradicted > MOST_OUTSIDE * compared:
                 return NO_FIT
-            agrees = agrees or compared >= LEAST_BOUNDS
-        return "" if agrees or one.fits else NO_FIT
+            agrees = agrees or (
+                compared >= LEAST_BOUNDS and (not one.narrow or _is_as_wide(Clocks(bounds, 0), clocks))
+            )
+        return "" if agrees or (one.fits and not one.narrow) else NO_FIT
 
     def _accept(self, one: Candidate) -> None:
         self.connections.append(one)
@@ -401,7 +416,7 @@ class Match:
                 one.one_clock = False
                 one.fits = one.fits and _are_long(clocks)
             share = LEAST_WIDTH if len(bounds) < MANY_BOUNDS else LEAST_WIDTH_OF_MANY
-            if one.least_us < NO_LEAST and _width(clocks) < share * one.least_us:
+            if one.least_us < NO_LEAST and _middle(clocks)[1] < share * one.least_us:
                 one.narrow = True
             for request, reply, where in longer:  # which proves nothing if a clock was set in between
                 if where == source and clocks.span(client.orders[request], client.orders[reply]) is None:
@@ -433,11 +448,30 @@ def _contradictions(one: Stream, other: Stream, difference: int) -> int:
     return count
 
 
-def _width(clocks: Clocks) -> float:
-    """The room that the bounds of the longest span leave in its middle; NO_LEAST if that is not known."""
+def _middle(clocks: Clocks) -> tuple[int, float]:
+    """The middle of the longest span, and the room that its bounds leave there."""
     longest = max(clocks.spans, key=lambda span: span.stop - span.start)
-    limits = longest.between(sum(longest.times) // 2)
+    time_us = sum(longest.times) // 2
+    return time_us, _room(longest, time_us)
+
+
+def _room(span: Span, time_us: int) -> float:
+    """The room that the bounds of a span leave at a time; NO_LEAST if that is not known."""
+    limits = span.between(time_us)
     return float(NO_LEAST) if limits is None else limits[1] - limits[0]
+
+
+def _is_as_wide(clocks: Clocks, known: Clocks) -> bool:
+    """Whether bounds leave as much room as those of connections that were joined, which is a round trip.
+
+    Those of two connections that only run at the same time leave less.
+    """
+    time_us, room = _middle(clocks)
+    for span in known.spans:
+        first_us, last_us = span.times
+        if first_us <= time_us <= last_us:
+            return room >= LEAST_WIDTH_OF_KNOWN * _room(span, time_us)
+    return False
 
 
 def _are_long(clocks: Clocks) -> bool:

@@ -86,6 +86,15 @@ def test_strangers_with_the_same_bytes_are_not_joined() -> None:
     assert len(calls) == 80
 
 
+@pytest.mark.parametrize(("seed", "connections"), [(70041, 4), (100190, 2)])
+def test_clocks_of_joined_connections_decide_about_others(seed: int, connections: int) -> None:
+    """Rewritten numbers and few calls; strangers that run at the same time."""
+    counts = figures(plan_of(seed)).counts
+    assert counts["joined"] == connections
+    assert counts["wrong joins"] == 0
+    assert counts["matched"] == counts["calls"] > 0
+
+
 def test_a_clock_that_is_set() -> None:
     plan = Plan(seed=7, calls=200, ppm=0, steps=[(2 * SECOND, 5 * SECOND)], connections=1)
     counts = figures(plan).counts
