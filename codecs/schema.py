@@ -159,8 +159,12 @@ class Schema:
     def require(self, given: dict[str, Json], where: Path | str, what: str) -> None:
         """Refuse an object without a member that is needed; `what` names the object ("a request")."""
         for name in self.needed:
-            if name not in given:
-                raise wrong(where, f'{what} needs the member "{name}"')
+            self.require_member(name, given, where, what)
+
+    def require_member(self, name: str, given: dict[str, Json], where: Path | str, what: str) -> None:
+        """Refuse an object without this member, if it is needed; `what` as of `require`."""
+        if name not in given and self.members[name].needed:
+            raise wrong(where, f'{what} needs the member "{name}"')
 
     def value(self, given: dict[str, Json], name: str) -> Json:
         """A member as it is given, or its default."""

@@ -22,8 +22,6 @@ MEMORY: Final = "1GB"  # that DuckDB uses; beyond it, it writes to temporary fil
 FETCHED: Final = 1024  # rows of a result at a time
 INCOMING: Final = "incoming rows"  # the name under which DuckDB finds a batch
 SHOWN_LINE: Final = 200  # characters of a line of SQL in an error
-# What bulk's folders name, which is not in the files.
-PARTITIONS: Final = (("protocol", "string", "the protocol"), ("day", "date", "the day of the time, UTC"))
 # These plan for tables that stay as empty as they are when the query is checked.
 FOR_EMPTY_TABLES: Final = ("statistics_propagation", "empty_result_pullup")
 ONE_SELECT: Final = "one SELECT is needed: nothing can be changed, and no file is read or written"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Final
 
+    import pyarrow as pa
+
     from wirelens.cli.input import Input
     from wirelens.cli.input_options import CaptureOptions
     from wirelens.cli.inputs import Inputs
@@ -192,40 +194,31 @@ class Loading:
 
     def _write_rows(self, table: str) -> None:
         """Write the rows of `calls` or `connections` so far."""
-        import pyarrow as pa
-
         rows = self._rows[table]
-        if not rows:
-            return
-        whole = schema(table)
-        own = pa.schema([field for field in whole if field.name != "day"])
-        batch = batch_of_rows(rows, own)
-        rows.clear()
-        self.database.insert(table, _with_day(batch, table, whole))
+        if rows:
+            self._insert(table, lambda own: batch_of_rows(rows, own))
+            rows.clear()
 
     def _flush(self, table: str) -> Callable[[], None]:
         """What writes the rows of `messages` or of `quarantine` so far."""
 
         def flush() -> None:
-            import pyarrow as pa
-
             columns = self._columns[table]
             if not columns.rows:
                 return
             if table in self.database.needed:
-                whole = schema(table)
-                own = pa.schema([field for field in whole if field.name != "day"])
-                self.database.insert(table, _with_day(record_batch(columns, own), table, whole))
+                self._insert(table, lambda own: record_batch(columns, own))
             columns.clear()
 
         return flush
 
+    def _insert(self, table: str, make: Callable[[pa.Schema], pa.RecordBatch]) -> None:
+        """Add a batch to a table, with the column `day` if it has one; `make` gives all other columns."""
+        import pyarrow as pa
 
-def _with_day(batch: Any, table: str, whole: Any) -> Any:
-    """A batch with the column `day`, if the table has it."""
-    import pyarrow as pa
-
-    if "day" not in whole.names:
-        return batch
-    days = batch.column(TIMES[table]).cast(pa.date32(), safe=False)
-    return pa.RecordBatch.from_arrays([*batch.columns, days], schema=whole)
+        whole = schema(table)
+        batch = make(pa.schema([field for field in whole if field.name != "day"]))
+        if "day" in whole.names:
+            days = batch.column(TIMES[table]).cast(pa.date32(), safe=False)
+            batch = pa.RecordBatch.from_arrays([*batch.columns, days], schema=whole)
+        self.database.insert(table, batch)

@@ -59,8 +59,8 @@ def _specified_body(cmd: int, body: dict[str, Json], little: bool) -> bytes:
         return s.DATA.hex(s.DATA.members_of(body, "body", ""), "data", "body")
     schema = s.SPECIFIED[cmd]
     schema.members_of(body, "body", "")
-    schema.require(body, "body", v.COMMANDS[cmd])
     if v.REQ <= cmd <= v.PSH:
+        schema.require(body, "body", v.COMMANDS[cmd])
         code = schema.hex(body, "hmac", "body")
         data = schema.hex(body, "data", "body")
         if len(code) > v.CODE_SIZE or (data and len(code) != v.CODE_SIZE):
@@ -70,6 +70,7 @@ def _specified_body(cmd: int, body: dict[str, Json], little: bool) -> bytes:
         out.write(data)
         return out.getvalue()
     for name, member in schema.members.items():
+        schema.require_member(name, body, "body", v.COMMANDS[cmd])
         if member.kind == HEX:
             out.write(schema.hex(body, name, "body"))
         else:
