@@ -7,7 +7,6 @@ from mypy_extensions import i64
 
 from wirelens.codecs.bolt import reading
 from wirelens.codecs.bolt.decoding import declared_length, decode_frame
-from wirelens.codecs.bolt.encoding import encode_frame
 from wirelens.codecs.bolt.evidence import evidence, next_header
 from wirelens.codecs.codec import CallFacts, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
@@ -27,6 +26,8 @@ class Bolt(Envelope):
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
+        from wirelens.codecs.bolt.encoding import encode_frame  # not needed to decode
+
         encode_frame(message, out)
 
     def probe(self, data: bytes, other: bytes) -> Evidence:

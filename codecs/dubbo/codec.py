@@ -9,7 +9,6 @@ from wirelens.codecs.codec import CallFacts, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.dubbo import reading
 from wirelens.codecs.dubbo.decoding import decode_message
-from wirelens.codecs.dubbo.encoding import encode_message
 from wirelens.codecs.dubbo.evidence import evidence, next_header
 from wirelens.codecs.dubbo.vocabulary import HEADER_SIZE
 from wirelens.codecs.node import Json, Node
@@ -29,6 +28,8 @@ class Dubbo(Envelope):
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
+        from wirelens.codecs.dubbo.encoding import encode_message  # not needed to decode
+
         encode_message(message, out)
 
     def probe(self, data: bytes, other: bytes) -> Evidence:

@@ -7,7 +7,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
-from wirelens.codecs.esnp import decoding, encoding, evidence, reading
+from wirelens.codecs.esnp import decoding, evidence, reading
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
@@ -27,7 +27,9 @@ class Esnp(Codec):
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
-        encoding.encode(message, out, self.lines)
+        from wirelens.codecs.esnp.encoding import encode  # not needed to decode
+
+        encode(message, out, self.lines)
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """See Codec.probe."""

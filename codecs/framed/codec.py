@@ -9,7 +9,6 @@ from wirelens.codecs.codec import CallFacts, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.framed import reading
 from wirelens.codecs.framed.decoding import decode_frame
-from wirelens.codecs.framed.encoding import encode_frame
 from wirelens.codecs.framed.evidence import evidence
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.payload import Envelope
@@ -28,6 +27,8 @@ class Framed(Envelope):
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
+        from wirelens.codecs.framed.encoding import encode_frame  # not needed to decode
+
         encode_frame(message, out)
 
     def probe(self, data: bytes, other: bytes) -> Evidence:

@@ -7,7 +7,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.hessian import decoding, encoding, evidence, java, reading, throwable
+from wirelens.codecs.hessian import decoding, evidence, java, reading, throwable
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.class_notes import class_notes
 from wirelens.codecs.hessian.texts import note_overrun
@@ -43,7 +43,9 @@ class Hessian(Codec):
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
-        encoding.encode_message(message, self.dialect, out)
+        from wirelens.codecs.hessian.encoding import encode_message  # not needed to decode
+
+        encode_message(message, self.dialect, out)
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """See Codec.probe."""

@@ -9,7 +9,6 @@ from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.http import reading
 from wirelens.codecs.http.decoding import decode_message
-from wirelens.codecs.http.encoding import encode_message
 from wirelens.codecs.http.evidence import evidence, first_start, next_start
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.payload import Envelope
@@ -33,6 +32,8 @@ class Http(Envelope):
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
+        from wirelens.codecs.http.encoding import encode_message  # not needed to decode
+
         encode_message(message, out)
 
     def probe(self, data: bytes, other: bytes) -> Evidence:

@@ -7,7 +7,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
-from wirelens.codecs.magline import decoding, encoding, evidence, reading
+from wirelens.codecs.magline import decoding, evidence, reading
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
@@ -24,7 +24,9 @@ class SpecifiedMagline(Codec):
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
-        encoding.encode_specified(message, out)
+        from wirelens.codecs.magline.encoding import encode_specified  # not needed to decode
+
+        encode_specified(message, out)
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """See Codec.probe."""
@@ -78,7 +80,9 @@ class DeployedMagline(Codec):
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
-        encoding.encode_deployed(message, out)
+        from wirelens.codecs.magline.encoding import encode_deployed  # not needed to decode
+
+        encode_deployed(message, out)
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """See Codec.probe."""

@@ -7,7 +7,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
-from wirelens.codecs.mevent import decoding, encoding, evidence, reading
+from wirelens.codecs.mevent import decoding, evidence, reading
 from wirelens.codecs.mevent.vocabulary import REQUEST_HEAD
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
@@ -24,7 +24,9 @@ class Mevent(Codec):
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
-        encoding.encode(message, out)
+        from wirelens.codecs.mevent.encoding import encode  # not needed to decode
+
+        encode(message, out)
 
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """See Codec.probe."""

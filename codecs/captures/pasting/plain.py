@@ -349,10 +349,10 @@ def _out_of_range(values: list[int]) -> int | None:
 
 # Digits of an octal number: its octets, and its pattern
 _OCTAL: Final = {
-    3: (1, re.compile("[0-3][0-7]{2}")),
-    6: (2, re.compile("[01][0-7]{5}")),
-    11: (4, re.compile("[0-3][0-7]{10}")),
-    22: (8, re.compile("[01][0-7]{21}")),
+    3: (1, lazy_pattern("[0-3][0-7]{2}")),
+    6: (2, lazy_pattern("[01][0-7]{5}")),
+    11: (4, lazy_pattern("[0-3][0-7]{10}")),
+    22: (8, lazy_pattern("[01][0-7]{21}")),
 }
 
 

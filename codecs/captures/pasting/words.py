@@ -27,7 +27,7 @@ def hex_kind(width: int) -> Kind:
     """Words of hex digits, `width` digits each."""
     size = width // 2
     # A last word may be shorter; a 0x may stand before each.
-    word = re.compile(
+    word = lazy_pattern(
         rf"(?:0[xX])?[0-9A-Fa-f]{{2,{width}}}(?![0-9A-Za-z])"
         if size > 1
         else r"(?:0[xX])?[0-9A-Fa-f]{2}(?![0-9A-Za-z])"
@@ -40,7 +40,8 @@ def hex_kind(width: int) -> Kind:
 def _number_kind(
     name: str, size: int, word: str, radix: int, fields: tuple[int, ...], signed: bool = False
 ) -> Kind:
-    return Kind(name, size, re.compile(word + r"(?![0-9A-Za-z])"), lambda s: int(s, radix), signed, 0, fields)
+    pattern = lazy_pattern(word + r"(?![0-9A-Za-z])")
+    return Kind(name, size, pattern, lambda s: int(s, radix), signed, 0, fields)
 
 
 _PLAIN: Final = "(?:0(?![0-9])|[1-9][0-9]"  # decimal numbers come without zeros in front
