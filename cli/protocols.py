@@ -46,9 +46,9 @@ def command(
     style: str,
     output_options: OutputOptions,
 ) -> None:
-    """List the protocols that wirelens decodes and encodes; of PROTOCOL, show how its messages are written.
+    """List the protocols that wirelens decodes and encodes; of PROTOCOL, the members of its messages in JSON.
 
-    That is each member of its messages in JSON: type, words for numbers, default.
+    Each member has its type, the words for its numbers and its default.
     """
     from wirelens.cli.output import Output
     from wirelens.codecs import registry

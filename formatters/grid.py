@@ -21,7 +21,7 @@ WIDEST: Final = 200  # cells of a column where lines have no end
 class Grid:
     """Lays out rows with these names; `right`: whether each column is aligned to the right.
 
-    Where the layout has a width, the widest columns are cut until a line fits.
+    Where the layout limits lines, the widest columns are cut until a line fits.
     """
 
     def __init__(self, names: Sequence[str], right: Sequence[bool], layout: Layout) -> None:
@@ -37,7 +37,7 @@ class Grid:
             max([cells(name), *[cells(clean(row[column])) for row in rows]])
             for column, name in enumerate(self._names)
         ]
-        width = self._layout.width
+        width = self._layout.limit
         if width is None:
             self._widths = [min(size, WIDEST) for size in self._widths]
             return
@@ -63,16 +63,8 @@ class Grid:
         parts: list[str] = []
         for text, width, right in zip(texts, self._widths, self._right, strict=True):
             # without a width nothing is cut
-            shown = text if self._layout.width is None else self._cut(text, width)
+            long = self._layout.limit is not None and cells(text) > width
+            shown = self._layout.cut(text, width - 1) + "…" if long else text
             blanks = " " * max(0, width - cells(shown))
             parts.append(blanks + shown if right else shown + blanks)
         return [(style, GAP.join(parts))]
-
-    def _cut(self, text: str, width: int) -> str:
-        cells = self._layout.measure
-        if cells(text) <= width:
-            return text
-        text = text[: 2 * width]
-        while text and cells(text) > width - 1:
-            text = text[:-1]
-        return text + "…"
