@@ -248,7 +248,7 @@ def pythons() -> int:
 
 
 def other_pythons() -> Iterator[tuple[str, str]]:
-    """Each promised Python that is installed, but for the one that runs this: version and path."""
+    """Each promised Python that is installed, except the one that runs this: version and path."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for classifier in project["classifiers"]:
         version = classifier.rpartition(":: ")[2]
@@ -523,7 +523,7 @@ def succeeds(command: list[str]) -> bool:
 
 
 def output_of(command: list[str]) -> str | None:
-    """What a command says on stdout and stderr; None if it is not there or fails."""
+    """What a command prints on stdout and stderr; None if it is not there or fails."""
     try:
         done = subprocess.run(
             command,

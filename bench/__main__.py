@@ -1,4 +1,4 @@
-"""Measures wirelens beside the others, and says of each row whether it is what it is to be.
+"""Measures wirelens beside the others, and reports for each row whether it meets its target.
 
     python -m bench [--only ROW]... [--quick] [--long] [--json FILE]
     python -m bench --setup       the others first, from npm and PyPI

@@ -2,7 +2,7 @@
 
 Row by row, in turn, by the processor time that a pass or a command takes, user and system. Where the memory
 of a process happens to lie makes a few per cent of its speed for as long as it runs: both are started anew
-every few pairs. A ratio above 1 says that this wirelens is the faster one.
+every few pairs. A ratio above 1 means that this wirelens is the faster one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Installed:
         return [self.python, "-P", "-c", "from wirelens.cli.main import main; main()", *arguments]
 
     def describe(self) -> str:
-        """What `wirelens --version` says there; raises ContenderError where it cannot run."""
+        """What `wirelens --version` prints there; raises ContenderError where it cannot run."""
         command = [str(part) for part in self.wirelens("--version")]
         try:
             done = subprocess.run(

@@ -3,7 +3,7 @@
     python -m bench.bulk [--sizes 10 100 1000] [--files 10] [--master local[2]] [--alone] [--json FILE]
 
 The captures are made: Dubbo requests and responses, many connections at a time, rotated into files of equal
-size. All sizes go through one session, behind a small first job. `decoding` is processor time of the Python
+size. All sizes go through one session, after a small first job. `decoding` is processor time of the Python
 workers, `reading` that of the same reading done again in this process; Spark's share is what remains of the
 time of all cores, waiting included.
 With --alone the same files go through one process of `decode --format jsonl` for comparison.

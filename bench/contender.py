@@ -2,7 +2,7 @@
 
     python -m bench.contender TASK FILE [PROTOCOL]
 
-Loads its input, warms up, says what one pass is in a line of JSON. Each line on its standard input is a
+Loads its input, warms up, describes one pass in a line of JSON. Each line on its standard input is a
 count of passes to run; it answers with the seconds that they took, by the clock and of the processor. Garbage
 collection is on, as it is by default.
 

@@ -71,7 +71,7 @@ def encode(protocol: str, message: Json) -> bytes:
 
 
 def split(data: bytes) -> list[bytes]:
-    """The messages of a file, each behind its length in 4 bytes, big-endian."""
+    """The messages of a file, each after its length in 4 bytes, big-endian."""
     messages = []
     at = 0
     while at < len(data):

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 from wirelens import codecs
 
-SIZES = (16, 64, 1024, 1 << 62)  # the first sizes behind each class of length
+SIZES = (16, 64, 1024, 1 << 62)  # where each class of length ends, exclusive
 BOUND = 16  # bytes from which the bounds hold
 NAMED = 0.995
 FAMILY = {"hessian1": "hessian1", "hessian2-draft": "hessian2-draft", "hessian2-final": "hessian2"}
-LABELS = {  # of the public captures; a block of Bolt's headers alone is no message
+LABELS = {  # of the public captures; a block of Bolt's headers alone is not a message
     "dubbo": ("dubbo",),
     "sofa-bolt": ("bolt",),
     "hessian1-value": ("hessian1",),
@@ -128,7 +128,7 @@ def known(shared: Path) -> Iterator[Known]:
 
 
 def measure(shared: Path) -> list[Result]:
-    """What detection says of every known input."""
+    """What detection finds in every known input."""
     results = []
     for one in known(shared):
         found = codecs.detect(one.data, one.other)
@@ -162,10 +162,10 @@ def foreigners(shared: Path) -> tuple[int, list[dict[str, Any]]]:
 def size_class(size: int) -> str:
     """The class of a length, as it stands in the tables."""
     first = 0
-    for behind in SIZES:
-        if size < behind:
-            return f"{first}-{behind - 1}" if behind < 1 << 62 else f"{first}-"
-        first = behind
+    for end in SIZES:
+        if size < end:
+            return f"{first}-{end - 1}" if end < 1 << 62 else f"{first}-"
+        first = end
     return ""
 
 

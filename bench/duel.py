@@ -26,7 +26,7 @@ class ContenderError(RuntimeError):
 
 
 class Contender:
-    """A process that runs a pass for each line it is given, and says how long that took."""
+    """A process that runs a pass for each line it is given, and reports how long that took."""
 
     def __init__(self, command: Command, env: dict[str, str] | None = None, cwd: Path | None = None) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115, closed in __exit__
@@ -77,7 +77,7 @@ class Contender:
         return self._turn(self._passes)[1] / self._passes
 
     def _turn(self, passes: int) -> list[float]:
-        """Run some passes; seconds by the clock and, where the contender says them, of the processor."""
+        """Run some passes; seconds by the clock and, where the contender reports them, of the processor."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{passes}\n")
         self._process.stdin.flush()

@@ -57,7 +57,7 @@ class Outcome:
     """What a row came to.
 
     `judged` is the figure that is compared with the reach: a ratio, or ours alone. `spread` holds the
-    quartiles of a ratio. `note` says what a reader should know beside.
+    quartiles of a ratio. `note` is what a reader should know besides.
     """
 
     ours: str
@@ -303,7 +303,7 @@ def capture_to_messages(settings: Settings) -> Outcome:
         f"{mean:,.0f} packets/s, {mean / packets * path.stat().st_size / MB:,.1f} MB/s",
         f"{theirs:,.0f} packets/s",
         mean / theirs,
-        note=f"{packets:,} packets, whole commands: ours before and behind theirs",
+        note=f"{packets:,} packets, whole commands: ours before and after theirs",
         figures={"ours": mean, "theirs": theirs, "packets": packets},
     )
 
@@ -462,7 +462,7 @@ def bulk_conversion(settings: Settings) -> Outcome:
         f"{found['bytes'] / MB / found['seconds']:.1f} MB/s",
         f"{found['bytes'] / MB / found['alone']:.1f} MB/s",
         found["alone"] / found["seconds"],
-        note=f"{size} MB behind a first job; {found['spark_share']:.0%} of the time is Spark's",
+        note=f"{size} MB after a first job; {found['spark_share']:.0%} of the time is Spark's",
         figures={name: found[name] for name in ("bytes", "rows", "seconds", "alone", "spark_share")},
     )
 

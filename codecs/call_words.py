@@ -13,7 +13,7 @@ from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Buffer, Tape
 
 ERROR_SHOWN: Final = 500  # characters of an error's text
-MAX_TIMEOUT: Final = 1 << 40  # milliseconds; a larger number is no timeout
+MAX_TIMEOUT: Final = 1 << 40  # milliseconds; a larger number is not a timeout
 TIMEOUT: Final = b"timeout"
 # Names of trace ids in lower case, the one that counts first where there are several.
 TRACES: Final[dict[bytes, int]] = {
@@ -27,7 +27,7 @@ TRACES: Final[dict[bytes, int]] = {
 # The lengths of these names, each a bit: others are not looked at.
 _LENGTHS: Final[i64] = 1 << 7 | 1 << 11 | 1 << 3 | 1 << 2 | 1 << 12 | 1 << 29
 _WHOLE: Final = (t.INT, t.LONG)
-TIMEOUT_DIGITS: Final = 13  # a text of more is no timeout
+TIMEOUT_DIGITS: Final = 13  # a longer text is not a timeout
 
 
 class RequestContext:

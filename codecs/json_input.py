@@ -106,7 +106,7 @@ def number_named(word: str, names: dict[int, str], prefixes: Iterable[str] = ())
 def none_of(word: str, names: Iterable[str], also: str = "") -> str:
     """The text of an error about a name that is not among those that exist."""
     known = list(dict.fromkeys(names))
-    return f"{word!r} is none of {', '.join(known)}{also}{did_you_mean(word, known)}"
+    return f"{word!r} is not one of {', '.join(known)}{also}{did_you_mean(word, known)}"
 
 
 def number_of(

@@ -480,7 +480,7 @@ class Writer:
         out.write(b"}")
 
     def _scalar(self, tape: Tape, index: i64, buffer: Buffer, kind: i64, form: i64) -> None:
-        """Write a scalar of a protocol's own, or a name with a number that is no key of a bean."""
+        """Write a scalar of a protocol's own, or a name with a number that is not a key of a bean."""
         out = self.out
         node = Node(tape, index, buffer)
         tag = "$symbol"

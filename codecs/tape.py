@@ -74,7 +74,7 @@ OBJECT: Final = 42  # number: see `object_number`; children: the fields' values,
 REF: Final = 43  # number: see `reference_number`
 XML: Final = 44  # as STRING16
 REMOTE: Final = 45  # children: TYPE?, STRING16 (the URL)
-TYPED: Final = 46  # number: its reference number, or -1; children: TYPE, a value that is no list or map
+TYPED: Final = 46  # number: its reference number, or -1; children: TYPE, a value that is not a list or map
 SYMBOL: Final = 47  # a name with a number; number as of TYPE, or below 0 an index outside the data
 
 # Parts that are not in the JSON: names and pieces that others refer to. They carry the HIDDEN flag.

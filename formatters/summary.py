@@ -29,7 +29,7 @@ FAILED: Final = "✕ "
 EXCEPTION: Final = "◆ "
 CONTINUED: Final = "↳ "
 
-# What lines of captures give up for want of room, one after the other.
+# What lines of captures leave out where room is short, one after the other.
 STEPS: Final = (
     "nothing",
     "date",  # which a heading has

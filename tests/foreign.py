@@ -1,4 +1,4 @@
-"""Makes bytes of other protocols and formats, for tests of detection: none of them is ours."""
+"""Makes bytes of other protocols and formats, for tests of detection; wirelens decodes none of them."""
 
 import json
 import random

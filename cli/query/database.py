@@ -36,7 +36,7 @@ SETTINGS: Final = {
 
 
 class QueryError(Exception):
-    """A query that cannot be answered; the text has its place and what there is."""
+    """A query that cannot be answered; the text has its place and the names there are."""
 
 
 def schema(table: str) -> pa.Schema:

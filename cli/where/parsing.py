@@ -153,14 +153,15 @@ class _Parser:
         return bool(path.root) and not path.root.islower() and path.root.lower() not in self.names
 
     def check_steps(self, path: Path) -> None:
-        """A known field, followed by what is no step but has an operator, is no text."""
+        """A known field, followed by something that is not a step but has an operator, is not a text."""
         if path.root and path.root not in self.names:
             return
         if self.text[self.at : self.at + 1] in ("[", ".") and re.compile(_OPERATOR_LATER).match(
             self.text, self.at
         ):
             raise self.error(
-                self.at, f"{self.read(self.at)} is no step of a path; as .name, ..name, [0], [-1] or [*]"
+                self.at,
+                f"{self.read(self.at)} is not a step of a path, such as .name, ..name, [0], [-1] or [*]",
             )
 
     def present(self) -> Path:

@@ -256,5 +256,5 @@ class ValuesReader(HessianContent):
         return failure
 
     def is_empty(self, partial: i64) -> bool:
-        """See HessianContent.is_empty. The array of values alone is no content."""
+        """See HessianContent.is_empty. The array of values alone is not content."""
         return self.tape.size() == partial + 2

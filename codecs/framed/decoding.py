@@ -123,5 +123,5 @@ class FrameContent(HessianContent):
         self.head = PARTIAL
         self.read(self.way)
         tape.close_from(partial, self.cursor.pos)
-        if tape.size() <= partial + 2:  # an array of values alone is no content
+        if tape.size() <= partial + 2:  # an array of values alone is not content
             tape.cut(partial)

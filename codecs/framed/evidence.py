@@ -13,7 +13,7 @@ from wirelens.codecs.words import count
 USUAL_CONTENT: Final = 1 << 24  # bytes; most that a length may announce
 PROBED_FRAMES: Final = 8  # at most this many are looked into
 LENGTH_BITS: Final = 10.0  # for a length that leads exactly to the end
-BROKEN_BITS: Final = 12.0  # against it: content that is no message, or a length that leads to none
+BROKEN_BITS: Final = 12.0  # against it: content that is not a message, or a length that leads to none
 
 
 def evidence(data: bytes) -> Evidence:

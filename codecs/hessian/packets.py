@@ -197,7 +197,7 @@ def _joined(buffer: Buffer, packets: list[list[tuple[int, int]]]) -> Buffer:
 def lengths_lead_to_end(data: bytes, end: i64) -> bool:
     """Whether the lengths of one of the framings that start like values lead from the start to the end.
 
-    Where they lead only through empty packets, that is no framing: the bytes are likelier values.
+    Where they lead only through empty packets, that is not framing: the bytes are more likely values.
     """
     for opener in (5, 0x80, -1):
         if opener == 5 and data[0] & 0x7F != 5:

@@ -301,7 +301,7 @@ class Encoder(Scalars):
                 if key.startswith("$"):
                     near = did_you_mean(key, ("$class", "$id", "$wire", "$fields"))
                     raise self.place.error(
-                        f"{key} is no member of an object; such a name needs $fields{near}"
+                        f"{key} is not a member of an object; such a name needs $fields{near}"
                     )
                 items.append(key)
                 items.append(value)

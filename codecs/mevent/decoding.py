@@ -133,7 +133,7 @@ def _check_claim(cursor: Cursor, length: i64, what: str) -> None:
 
 
 def _too_short(cursor: Cursor, bounded: bool, size: i64, what: str) -> DecodeError:
-    """The error that `size` bytes are missing: for good, if the message has a stated length."""
+    """The error that `size` bytes are missing: final, if the message has a stated length."""
     if bounded:
         text = f"{what} ({size} bytes) does not fit in the {cursor.left()} left"
         return cursor.error("bad-length", cursor.pos, text)

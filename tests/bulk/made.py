@@ -70,7 +70,7 @@ def frames(seed: int, connections: int = 20) -> list[bytes]:
     talks = []
     for number in range(connections):
         lines = esnp if number % 5 else [chance.randbytes(chance.randrange(1, 900)) for _ in range(9)]
-        # ports come again: the same endpoints, another connection
+        # ports are reused: the same endpoints, another connection
         talks.append(Connection(chance, 40000 + number % (connections - 3), lines, number % 3 == 0).frames)
     for number in range(connections):
         data = chance.choice(mevent)

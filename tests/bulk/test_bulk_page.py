@@ -40,7 +40,7 @@ def test_the_report(section: str, tmp_path: Path) -> None:
     shown = blocks(section, "console")[0]
     assert shown.startswith("$ wirelens bulk examples/captures out\n")
     report = inprocess.run([ROOT / "examples" / "captures"], tmp_path / "out")
-    *lines, _ = reports.text(report, "out").splitlines()  # the last one tells the time
+    *lines, _ = reports.text(report, "out").splitlines()  # the last one has the time
     assert shown.splitlines()[1:-1] == lines
 
 

@@ -217,7 +217,7 @@ class TestWithSpark:
         inprocess.run([tmp_path / "in"], tmp_path / "other")
         assert contents(out) == contents(tmp_path / "other")
         sums_agree(out)
-        deadline = time.monotonic() + 120  # a JVM whose driver is dead cleans up behind it
+        deadline = time.monotonic() + 120  # a JVM whose driver is dead cleans up after it
         while (left := [path for path in local.rglob("*") if path.is_file()]) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert left == []

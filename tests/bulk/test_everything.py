@@ -1,4 +1,4 @@
-"""All sorts of inputs in one run of the command through Spark: each message is what `decode` says of it."""
+"""All sorts of inputs in one run of the command through Spark: each message is what `decode` makes of it."""
 
 import json
 import subprocess

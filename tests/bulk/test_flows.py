@@ -149,7 +149,7 @@ def test_runs_that_resume_are_as_one(
     assert not any(row["pending"] for row in ledger)
     assert not list((tmp_path / "out").rglob("_pending/*.parquet"))
     known = [row for row in contents(merged) if "unknown-protocol" not in row]
-    # of a stream that nobody recognises, each run tells its part
+    # of a stream that nobody recognises, each run counts its part
     assert [row for row in contents(tmp_path / "out") if "unknown-protocol" not in row] == known
 
 

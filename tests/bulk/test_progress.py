@@ -1,4 +1,4 @@
-"""What a run says while it works."""
+"""What a run reports while it works."""
 
 import io
 from collections.abc import Iterable

@@ -392,7 +392,7 @@ def test_errors_of_encode_name_line_and_path(run: Run) -> None:
     assert "[1].message.lines[0].flag" in run("encode", stdin=f"[{good}, {bad}]").stderr
     assert "-:2:" in run("encode", stdin=good + '{"protocol": \n').stderr
     assert "-:2:1" in run("encode", stdin="[\n}").stderr
-    assert "lines[0].flag (line 2, column 74): 'NO' is none of" in run("encode", stdin=good + bad).stderr
+    assert "lines[0].flag (line 2, column 74): 'NO' is not one of" in run("encode", stdin=good + bad).stderr
     deep = '{"values": [\n [1, {"a.b": [2,\n  {"$long": "x"}]}]]}'
     refused = run("encode", "--as", "hessian2", "--json", deep)
     assert "values[0][1].a.b[1].$long (line 3, column 13): expected an integer" in refused.stderr

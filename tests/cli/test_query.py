@@ -34,7 +34,7 @@ def rows(*words: str) -> list[dict[str, object]]:
 @pytest.mark.once
 @pytest.mark.parametrize("table", TABLES)
 def test_rows_are_those_of_bulk(table: str, tmp_path: Path) -> None:
-    """The same query over both gives the same, but for what depends on one run."""
+    """The same query over both gives the same, except what depends on one run."""
     import duckdb
 
     from wirelens.cli.query.writing import plain

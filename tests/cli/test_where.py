@@ -107,7 +107,7 @@ WRONG = [
     ("=5", 1, "a field is missing"),
     ("summary~'x", 9, "quotes are not closed"),
     ("kind.x=request", 5, 'has no ".x"'),
-    ("message[x]=5", 8, "no step of a path"),
+    ("message[x]=5", 8, "not a step of a path"),
     ("..timeout>5s", 11, "neither a number nor a time"),
     ("..timeout>'5'", 11, "neither a number nor a time"),
     ("client=10.0.0.300", 8, "is not an address"),

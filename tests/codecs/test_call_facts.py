@@ -80,14 +80,14 @@ CASES: list[tuple[str, str, Any, dict[str, Any]]] = [
         {"service": SERVICE, "method": "find", "timeout_us": 20_000, "trace": TRACE, "id": "7"},
     ),
     (
-        "dubbo: timeouts that are none",
+        "dubbo: texts that are not timeouts",
         "dubbo",
         dubbo({"timeout": "-1", "b3": "80f198ee56343ba8"}),
         {"service": SERVICE, "method": "find", "trace": "80f198ee56343ba8", "id": "7"},
     ),
     *[
         (
-            f"dubbo: {timeout!r} is no timeout",
+            f"dubbo: {timeout!r} is not a timeout",
             "dubbo",
             dubbo({"timeout": timeout}),
             {"service": SERVICE, "method": "find", "id": "7"},

@@ -1,4 +1,4 @@
-"""Comparing messages: what is a difference, what is none, and how much work that takes."""
+"""Comparing messages: what is a difference, what is not, and how much work that takes."""
 
 import json
 import random
@@ -71,7 +71,7 @@ OTHER_RING = {
 ADA = {"$class": "Person", "$id": "p", "name": "Ada"}
 SHARED = {"buyer": ADA, "receiver": {"$ref": "p"}}
 COPIED = {"buyer": {"$class": "Person", "name": "Ada"}, "receiver": {"$class": "Person", "name": "Ada"}}
-# two children that are equal but for their parents, and a reference to one of them
+# two children that are equal except for their parents, and a reference to one of them
 FAMILY: list[Any] = [
     {"$class": "P", "$id": 1, "id": 1, "child": {"$class": "C", "$id": 2, "parent": {"$ref": 1}}},
     {"$class": "P", "$id": 3, "id": 2, "child": {"$class": "C", "$id": 4, "parent": {"$ref": 3}}},

@@ -169,7 +169,7 @@ def messages(protocol: str) -> list[Any]:
 
 LONGEST_SHOWN = 400  # bytes of vectors whose members are tried
 NO_MEMBER = re.compile(r"no such member here; there (?:are none|are ([^;]*))(?:;.*)?")
-NO_TAG = re.compile(r"as a tag, '[^']*' is none of ([^;(]*?)(?:;.*| \(.*)")
+NO_TAG = re.compile(r"as a tag, '[^']*' is not one of ([^;(]*?)(?:;.*| \(.*)")
 
 
 class Place:
@@ -234,7 +234,7 @@ def wrong_words(place: Place, member: Member) -> list[Any]:
     wrong: list[Any] = []
     for word in (*member.names.values(), *member.choices):
         done = place.encoded({member.name: word})
-        if isinstance(done, codecs.EncodeError) and "is none of" in done.text:
+        if isinstance(done, codecs.EncodeError) and "is not one of" in done.text:
             wrong.append(word)
     beyond: list[Any] = ["no such word"] if member.kind in (INTEGER, FLAGS, WORD) else []
     if member.kind in (INTEGER, FLAGS) and member.name not in (place.members.get("$wire") or {}):

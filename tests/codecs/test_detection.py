@@ -109,12 +109,12 @@ def test_a_first_packet_is_never_named_wrong(size: int) -> None:
     assert named > 0 or size < 16
 
 
-@pytest.mark.parametrize("behind", [bytes(20), b"\r\nGET / HTTP/1.1\r\n", b"\xff" * 9, b"\x41"])
-def test_what_stands_behind_does_not_mislead(behind: bytes) -> None:
+@pytest.mark.parametrize("after", [bytes(20), b"\r\nGET / HTTP/1.1\r\n", b"\xff" * 9, b"\x41"])
+def test_what_follows_does_not_mislead(after: bytes) -> None:
     named = 0
     for case in ALL:
         if len(case.data) >= 16:
-            said = names(case.data + behind)
+            said = names(case.data + after)
             assert said[0] == "unknown" or case.protocol in said, case.name
             named += case.protocol in said
     assert named > len(ALL) // 4

@@ -559,10 +559,10 @@ def test_any_graph_comes_back_in_the_first_dialect(values: list[Any], chance: An
 PRINTABLE = [chr(code) for code in range(0x20, 0x7F) if chr(code) not in '"\\\\']
 
 
-def simple(text: str, behind: bytes) -> bool:
-    """The SIMPLE flag that a string gets on the tape, with bytes behind it."""
+def simple(text: str, after: bytes) -> bool:
+    """The SIMPLE flag that a string gets on the tape, with bytes after it."""
     content = text.encode()
-    data = len(text).to_bytes(1) + content + behind
+    data = len(text).to_bytes(1) + content + after
     tape = codecs.decode(data, FINAL)[0].tape
     assert tape is not None
     return tape.head(2) & t.SIMPLE != 0
@@ -571,11 +571,11 @@ def simple(text: str, behind: bytes) -> bool:
 @pytest.mark.parametrize("size", range(1, 26))
 def test_one_odd_character_is_seen_wherever_it_is(size: int) -> None:
     text = "a" * size
-    for behind in (b"", b"N" * 8):
-        assert simple(text, behind)
+    for after in (b"", b"N" * 8):
+        assert simple(text, after)
         for at in range(size):
             for odd in '\x00\x1f"\\\\\x7f':
-                assert not simple(text[:at] + odd + text[at + 1 :], behind), (at, odd)
+                assert not simple(text[:at] + odd + text[at + 1 :], after), (at, odd)
 
 
 @given(text=st.text(st.characters(codec="ascii"), max_size=31))

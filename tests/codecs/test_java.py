@@ -27,7 +27,7 @@ HANDLES = ("com.caucho.hessian.io.", "com.alibaba.com.caucho.hessian.io.")
 
 
 def said(tree: Tree, *after: Tree) -> str:
-    """What is said of a value; `after`: further values behind it."""
+    """The note on a value; `after`: further values after it."""
     return annotate(trees.value(trees.build([tree, *after])))
 
 
@@ -826,7 +826,7 @@ NO_MAGNITUDE = bean("java.math.BigInteger", signum=whole(1), mag=NULL)
     ],
 )
 def test_a_lost_number_is_noted_once(tree: Tree, words: list[str]) -> None:
-    for _ in range(2):  # what is known to be harmless is told at a look
+    for _ in range(2):  # what is known to be harmless is recognised at once
         tape = trees.build([tree])
         class_notes(tape)
         assert [note.code for note in tape.notes] == ["number-lost"] * len(words)
@@ -862,7 +862,7 @@ def test_a_cut_message_raises_nothing(values: list[Tree], data: Any) -> None:
 
 
 def test_wide_objects_cost_little() -> None:
-    """Only the first fields are looked at: what a class has behind them is not its meaning."""
+    """Only the first fields are looked at: what a class has after them is not its meaning."""
     fields = {f"f{number}": NULL for number in range(200)}
     node = trees.value(trees.build([bean("java.io.File", **fields, value=text("/x"))]))
     assert annotate(node) == ""

@@ -599,7 +599,7 @@ def test_encode_by_hand(protocol: str, written: dict[str, Any], data: bytes) -> 
 
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("magline", {}, "", '"cmd"'),
-    ("magline", {"cmd": "HELLO"}, "cmd", "none of SYN"),
+    ("magline", {"cmd": "HELLO"}, "cmd", "not one of SYN"),
     ("magline", {"cmd": "PIN"}, "body", '"ping"'),
     ("magline", {"cmd": "PIN", "body": {"pong": 1}}, "body.pong", "no such member"),
     ("magline", {"cmd": "PIN", "body": {"ping": -1}}, "body.ping", "not in 0"),

@@ -678,7 +678,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"request": {}}, "request", '"plugin"'),
     ({"request": {"plugin": 1}}, "request.plugin", "expected text"),
     ({"request": {"plugin": "p", "id": 1 << 28}}, "request.id", "not in 0"),
-    ({"request": {"plugin": "p", "command": "STAT"}}, "request.command", "none of NONE"),
+    ({"request": {"plugin": "p", "command": "STAT"}}, "request.command", "not one of NONE"),
     ({"request": {"plugin": "p"}, "dialect": "real"}, "dialect", "specified"),
     ({"request": {"plugin": "p"}, "prefix": 1}, "prefix", "true or false"),
     ({"request": {"plugin": "p"}, "extra": "00"}, "extra", "prefix"),

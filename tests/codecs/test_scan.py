@@ -77,7 +77,7 @@ def test_stretches(data: bytes, draw: st.DataObject) -> None:
     assert plain == end or not is_plain(data[plain])
     ready = json_end(data, start, end)
     assert is_ready(data[start:ready])
-    # nor could the character behind stand there
+    # nor could the next character stand there
     assert not any(is_ready(data[ready:more]) for more in range(ready + 1, min(ready + 5, end + 1)))
 
 
@@ -171,7 +171,7 @@ def test_parts_are_compared(data: bytes, other: bytes, at: int, place: int) -> N
 def test_a_slot_is_the_same_wherever_the_name_lies(name: bytes, before: bytes) -> None:
     slot = slot_of(name, 0, len(name))
     assert 0 <= slot < SLOTS
-    assert slot_of(before + name + b"more behind", len(before), len(name)) == slot
+    assert slot_of(before + name + b"more after", len(before), len(name)) == slot
 
 
 def test_names_spread_over_the_slots() -> None:

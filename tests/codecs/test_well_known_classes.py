@@ -120,7 +120,7 @@ def test_tapes_that_grow_out_of_their_room() -> None:
 
 
 def test_what_is_very_long_is_not_kept() -> None:
-    """Or a few messages would fill the memory for good."""
+    """Or a few messages would fill the memory until the process ends."""
     forget()
     name = b"com.example." + b"x" * 2000
     long_name = b"C" + b"S" + len(name).to_bytes(2) + name + b"\x91\x01x"

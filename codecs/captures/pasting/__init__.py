@@ -291,7 +291,7 @@ def _loosened(source: Source, bare: Source | None, cut: bool) -> Pasted | None:
 
 
 def _sure(found: Pasted) -> bool:
-    """Whether what was taken out of other text is no chance."""
+    """Whether what was taken out of other text is there by intent."""
     return len(found.data) >= LEAST and found.form not in ("decimal", "octal", "bits", "raw")
 
 

@@ -53,7 +53,7 @@ HEAD_LIMIT: Final = 400  # characters of code before bytes
 
 
 def expression_fits(text: str) -> bool:
-    """Whether the text before bytes is code: no two words in a row, but for keywords and one declaration."""
+    """Whether the text before bytes is code: no two words in a row, except keywords and one declaration."""
     text = text.strip()
     if len(text) > HEAD_LIMIT:
         return False

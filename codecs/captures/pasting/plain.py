@@ -329,7 +329,7 @@ def read_decimal(source: Source, forced: bool = False) -> Pasted | None:
             raise source.error(
                 "pasted-damaged",
                 _find(text, words[bad_value]),
-                "this number is no byte, unlike the others",
+                "this number is not a byte, unlike the others",
             )
         return None
     padded = any(len(word) > 1 and word[0] == "0" for word in words)

@@ -230,7 +230,7 @@ def frame_around(source: Source, first: int, last: int) -> tuple[int, int]:
 
 
 def hint(source: Source, fits: Callable[[Source], bool]) -> str:
-    """Why a text that is mostly hex is no form of bytes: what stands in the way; empty for others.
+    """Why a text that is mostly hex is not a form of bytes: what stands in the way; empty for others.
 
     `fits`: whether a text is of a form. The word, or else the line, without which the text would be.
     """
