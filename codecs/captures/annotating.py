@@ -134,7 +134,7 @@ class Annotator:
         return little if self._little(at) else big
 
     def _little(self, at: int) -> bool:
-        """The byte order of a block other than a section header: its length is small, so its zeros show it."""
+        """The byte order of a block other than a section header: its length is small, its zeros show it."""
         raw = self._raw
         return int.from_bytes(raw[at + 4 : at + 8], "little") <= int.from_bytes(raw[at + 4 : at + 8], "big")
 
