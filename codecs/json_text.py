@@ -4,13 +4,17 @@ The standard library's parser does the work; where its recursion ends, or it doe
 one with an explicit stack takes over.
 """
 
-import json
+from __future__ import annotations
+
 import re
-from json.encoder import encode_basestring
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from wirelens.codecs.errors import WirelensError
 from wirelens.codecs.node import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from json import JSONDecoder, JSONEncoder
 
 # Lone surrogates, which UTF-8 does not have, and what a terminal obeys or does not show: C1 controls, format
 # characters (category Cf), lines and paragraphs. In JSON an escape is the same character. Like those below
@@ -26,7 +30,6 @@ _INDEX: Final = r"\[(\d{1,9})\]"
 MOST_LEVELS: Final = 1 << 19  # arrays and objects inside one another: up to three for each container
 _MOST_PATH: Final = 1 << 16  # characters of a path that are followed
 _CONTENT: Final = ("$list", "$map", "$fields")  # tags whose values the paths of their members may leave out
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 class JsonTextError(WirelensError):
@@ -42,13 +45,13 @@ class JsonTextError(WirelensError):
     def __str__(self) -> str:
         return f"line {self.line}, column {self.column}: {self.text}"
 
-    def __reduce__(self) -> tuple[type["JsonTextError"], tuple[str, int, int, int]]:
+    def __reduce__(self) -> tuple[type[JsonTextError], tuple[str, int, int, int]]:
         return (JsonTextError, (self.text, self.line, self.column, self.offset))
 
 
 def quoted(text: str) -> bytes:
     """A JSON string, in UTF-8; what is not safe to show as its escape."""
-    return _escape_unsafe(encode_basestring(text)).encode()
+    return _escape_unsafe(_standard().quote(text)).encode()
 
 
 def _escape_unsafe(text: str) -> str:
@@ -68,7 +71,7 @@ def _unsafe_escape(match: re.Match[str]) -> str:
 def dumps(value: Json) -> str:
     """JSON text on one line, of any nesting; what is not safe to show as escapes."""
     try:
-        return _escape_unsafe(_ENCODER.encode(value))
+        return _escape_unsafe(_standard().encoder.encode(value))
     except RecursionError:
         return _deep_dumps(value)
 
@@ -100,7 +103,7 @@ def _deep_dumps(value: Json) -> str:
             entries.append((True, "]" if item else "[]"))
             work.extend(reversed(entries))
         else:
-            parts.append(_escape_unsafe(_ENCODER.encode(item)))
+            parts.append(_escape_unsafe(_standard().encoder.encode(item)))
     return "".join(parts)
 
 
@@ -110,11 +113,12 @@ def loads(text: str) -> Json:
     A name that occurs twice in one object is refused: one of its values would be lost.
     """
     try:
-        value: Json = _WHOLE.decode(text)
+        value: Json = _standard().whole.decode(text)
         return value
-    except json.JSONDecodeError as error:
-        raise JsonTextError(_json_sentence(error.msg), error.lineno, error.colno, error.pos) from None
-    except (RecursionError, _TwiceError, ValueError):
+    except (RecursionError, _TwiceError, ValueError) as error:
+        if isinstance(error, _standard().error):
+            sentence = _json_sentence(error.msg)
+            raise JsonTextError(sentence, error.lineno, error.colno, error.pos) from None
         # nested deeply; or a name twice, NaN, a number too large: the slower parser finds the place
         value, place = _deep_loads(text, 0)
         rest = _skip_space(text, place)
@@ -246,8 +250,33 @@ def _skip_space(text: str, at: int) -> int:
     return at if match is None else match.end()
 
 
-_WHOLE: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
-_SCALARS: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, parse_int=_whole)
+class _Standard:
+    """The standard library's coders: of one text, of its scalars, and back.
+
+    Made when they are first used: importing them is a fiftieth of the start of `wirelens decode`.
+    """
+
+    def __init__(self) -> None:
+        import json.encoder
+
+        self.quote: Final[Callable[[str], str]] = json.encoder.encode_basestring
+        self.encoder: Final[JSONEncoder] = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+        self.whole: Final[JSONDecoder] = json.JSONDecoder(
+            object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite
+        )
+        self.scalars: Final[JSONDecoder] = json.JSONDecoder(
+            parse_constant=_no_constant, parse_float=_finite, parse_int=_whole
+        )
+        self.error: Final = json.JSONDecodeError
+
+
+_made: Final[list[_Standard]] = []
+
+
+def _standard() -> _Standard:
+    if not _made:
+        _made.append(_Standard())
+    return _made[0]
 
 
 def _deep_loads(text: str, at: int) -> tuple[Json, int]:
@@ -319,9 +348,9 @@ def _deep_key(text: str, at: int) -> tuple[str, int]:
 
 def _scalar(text: str, at: int) -> tuple[Json, int]:
     try:
-        value, end = _SCALARS.raw_decode(text, at)
-    except json.JSONDecodeError as error:
-        raise _json_error(text, error.pos, _json_sentence(error.msg)) from None
+        value, end = _standard().scalars.raw_decode(text, at)
     except ValueError as error:
+        if isinstance(error, _standard().error):
+            raise _json_error(text, error.pos, _json_sentence(error.msg)) from None
         raise _json_error(text, at, str(error)) from None
     return value, int(end)

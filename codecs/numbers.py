@@ -27,10 +27,10 @@ _POWERS: Final[list[float]] = [2.0 ** (exponent - 1075) for exponent in range(_L
 
 _LEAST: Final = -1 << 63
 _EXACT: Final = 10**15  # integers below it have a double for each of their thousandths and millionths
-_PLAIN: Final[list[bytes]] = [b"%d" % number for number in range(1000)]
 _TWO: Final[list[bytes]] = [b"%02d" % number for number in range(100)]
+_PADDED: Final[list[bytes]] = [bytes([digit]) + two for digit in b"0123456789" for two in _TWO]
+_PLAIN: Final[list[bytes]] = [b"%d" % number for number in range(100)] + _PADDED[100:]
 HEX_PORTION: Final = 1 << 16  # bytes
-_PADDED: Final[list[bytes]] = [b"%03d" % number for number in range(1000)]
 
 
 def write_hex(out: BytesWriter, data: bytes) -> None:

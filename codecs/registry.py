@@ -117,6 +117,7 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
         "wirelens.codecs.framed.codec",
         "Hessian after its length in four bytes (XXL-RPC, servers made with Netty)",
         "no text; Netty's LengthFieldBasedFrameDecoder",
+        starts=b"\0\1",  # lengths up to 16 MiB: others are no evidence
     ),
     Protocol(
         "http",

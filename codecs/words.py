@@ -15,6 +15,7 @@ _BLANK: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters and mark
 _KEYCAPS: Final = "#*0123456789"
 # Regular expressions, compiled when they are first used: that takes long, and ASCII does not need them.
 _SELECTOR: Final = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+_FOREIGN: Final = "[^\0-\u02ff\u3165-\ua66e]"  # not Latin or Chinese, of which nothing needs a closer look
 # What has to be looked at closely: scripts with combining marks, and all of the above.
 _ODD: Final = (
     "[\u0300-\u036f\u0483-\u0489\u0591-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\u3164"
@@ -36,7 +37,7 @@ def clean(text: str) -> str:
     Of combining marks in a row, those after the first `MOST_MARKS` are escaped too. Selectors of an emoji's
     look stay.
     """
-    if text.isascii() or re.search(_ODD, text) is None:
+    if text.isascii() or re.search(_FOREIGN, text) is None or re.search(_ODD, text) is None:
         if text.isprintable():
             return text
         return "".join([char if char.isprintable() or char == "\u3000" else escape(char) for char in text])

@@ -20,8 +20,9 @@ GENERIC_METHOD: Final = b"$invoke"  # how the names of methods begin whose argum
 _BEAN: Final = b"JavaBeanDescriptor"  # how the classes end whose fields do
 _PROXY: Final = b"SerializationProxy"  # how the classes end in whose place Scala's collections are sent
 LOST_CONTENT: Final = " without fields: its sender wrote nothing of the collection that it stands for"
-_JSON_CLASS: Final = rb'"(?:@?class|@type)"\s*:\s*"([^"]{1,256})"'  # compiled when it is first used
-_NAME: Final = re.compile(rb"[\w$.\[;/]+\Z")
+# Regular expressions, compiled when they are first used
+_JSON_CLASS: Final = rb'"(?:@?class|@type)"\s*:\s*"([^"]{1,256})"'
+_NAME: Final = rb"[\w$.\[;/]+\Z"
 _JAVA_CLASS: Final = b"r"  # opens a class in Java serialization, before the length of its name
 
 
@@ -81,7 +82,7 @@ class _Notes:
     def text(self, content: bytes, position: i64, buffer: Buffer) -> None:
         """Look up the classes that a text of a generic call names: as a whole, or in JSON."""
         text = _shown_name(content)
-        if _NAME.match(text):
+        if re.match(_NAME, text):
             self.look(text, position, buffer)
         elif b"{" in text:
             for match in re.finditer(_JSON_CLASS, text):
@@ -94,7 +95,7 @@ class _Notes:
             size: i64 = content[at + 1] << 8 | content[at + 2]
             if 3 < size <= 256 and at + 3 + size <= len(content):
                 name = content[at + 3 : at + 3 + size]
-                if _NAME.match(name):
+                if re.match(_NAME, name):
                     self.look(_element(name), position, buffer)
             at = content.find(_JAVA_CLASS, at + 1)
 

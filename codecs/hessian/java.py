@@ -10,7 +10,6 @@ packages; the private fields and toString methods of the Java platform's classes
 
 import re
 import struct
-import zlib
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
@@ -471,6 +470,8 @@ def _looks_like(node: Node) -> str:
         if content.startswith(magic) and (len(content) >= 16 or len(magic) >= 4):
             return f"looks like {format_name}"
     if len(content) >= 8 and content[0] == 0x78 and (content[0] << 8 | content[1]) % 31 == 0:
+        import zlib
+
         try:
             zlib.decompressobj().decompress(content[:512], 512)
         except zlib.error:

@@ -18,8 +18,9 @@ MEASURE_SHIFT: Final = 4
 MEASURE_FLAGS: Final = 15  # all of them
 
 LOOKED_BACK: Final = 8  # nodes before an error in which a text is looked for that causes it
-_CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_SUPPLEMENTARY: Final = re.compile("[\U00010000-\U0010ffff]")
+# Regular expressions, compiled when they are first used
+_CONTROL: Final = rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]"
+_SUPPLEMENTARY: Final = "[\U00010000-\U0010ffff]"
 
 
 def measure(data: bytes, at: i64, end: i64, units: i64, wide: i64) -> i64:
@@ -134,7 +135,7 @@ def note_overrun(tape: Tape, end: int) -> None:
         kind = tape.kind(index)
         if kind == t.STRING16 and tape.number(index) >= 0 and tape.start(index) < tape.number(index):
             content = tape.buffer.data[tape.number(index) : tape.end(index)]
-            found = _CONTROL.search(content)
+            found = re.search(_CONTROL, content)
             if found is not None and found.start() > 0:
                 units = units_of_raw(content)
                 text = f"a text of {units} units, with a control character after {found.start()} bytes"
@@ -163,7 +164,7 @@ def cesu8(text: str) -> tuple[bytes, int]:
 
 def as_units(text: str) -> str:
     """Text with each character above U+FFFF as its two surrogates."""
-    return _SUPPLEMENTARY.sub(_surrogates, text)
+    return re.sub(_SUPPLEMENTARY, _surrogates, text)
 
 
 def _surrogates(match: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from wirelens.codecs.scan import plain_end
 from wirelens.codecs.tape import Mark, Tape
 from wirelens.codecs.words import count
 
-CONTROLS: Final = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+CONTROLS: Final = rb"[\x00-\x08\x0e-\x1f\x7f]"  # compiled when it is first used
 
 
 def decode(cursor: Cursor, tape: Tape, final: bool) -> None:
@@ -488,8 +488,9 @@ class VariablesReader:
                 if start < end and data[end - 1] == 0:
                     end -= 1
                 # most texts are plain: 4 % of a message's time
-                if plain_end(data, start, end) < end and CONTROLS.search(data, start, end) is not None:
-                    number += 1
+                if plain_end(data, start, end) < end:
+                    if re.compile(CONTROLS).search(data, start, end) is not None:
+                        number += 1
             at += 1
         return number
 
