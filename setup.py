@@ -42,6 +42,8 @@ INTERPRETED = (
     "codecs/hessian/java_time.py",  # for what is shown as Java prints it
     "codecs/hessian/throwable.py",  # for stack traces
     "codecs/jsonb/encoding.py",  # messages one by one
+    "codecs/mevent/hdf_encoding.py",  # likewise
+    "codecs/protobuf_encoding.py",
     "codecs/jsonb/scalar_encoding.py",
     "codecs/sizes.py",  # for one option of one command
     "codecs/captures/annotating.py",  # most of it is copying

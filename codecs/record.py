@@ -14,7 +14,6 @@ from wirelens.codecs.json_text import loads, quoted
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.notation import Writer, end_writing, fault_json, start_writing
 from wirelens.codecs.numbers import LAST_MICROSECOND, write_hex, write_int, write_seconds, write_time
-from wirelens.codecs.record_encoding import encode_record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import clean, count, shortened
@@ -274,6 +273,8 @@ class Record:
         """
         if not isinstance(obj, dict) or not isinstance(obj.get("protocol"), str):
             raise EncodeError("", 'expected a record: an object with the key "protocol"')
+        from wirelens.codecs.record_encoding import encode_record
+
         name = str(obj["protocol"])
         out = BytesWriter()
         encode_record(obj, out, "")

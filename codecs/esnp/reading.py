@@ -1,7 +1,6 @@
 """A message for people: its kind and summary, addresses and ids, its part in a conversation."""
 
 from typing import Final
-from zlib import crc32
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.call_words import error_line
@@ -165,7 +164,9 @@ def exchange(root: Node) -> Exchange:
             part = entry.number_of("current")
             parts = entry.number_of("last")
         elif number == v.SESSION_INFO:
-            session.append(crc32(entry.raw))
+            import zlib
+
+            session.append(zlib.crc32(entry.raw))
     if source_id:
         return Exchange("reply", source_id, part=part, parts=parts, session=tuple(session))
     if message_id and asks:

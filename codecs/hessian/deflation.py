@@ -1,6 +1,5 @@
 """Deflation: the method of envelopes whose content is a message compressed with zlib."""
 
-import zlib
 from typing import Final
 
 METHOD: Final = b"com.caucho.hessian.io.Deflation"
@@ -9,6 +8,8 @@ MAX_INFLATED: Final = 1 << 26  # bytes that the content of an envelope may expan
 
 def inflate(content: bytes) -> bytes | None:
     """The content of zlib data; None if the data is not whole, or the content longer than MAX_INFLATED."""
+    import zlib  # few messages are compressed
+
     try:
         inflater = zlib.decompressobj()
         inflated = inflater.decompress(content, MAX_INFLATED)
@@ -21,4 +22,6 @@ def inflate(content: bytes) -> bytes | None:
 
 def deflate(content: bytes) -> bytes:
     """zlib data as the writers of envelopes make it."""
+    import zlib
+
     return zlib.compress(content)

@@ -8,7 +8,7 @@ from wirelens.codecs.magline import schema as s
 from wirelens.codecs.magline import vocabulary as v
 from wirelens.codecs.magline.fields import write_number
 from wirelens.codecs.node import Json
-from wirelens.codecs.protobuf import message_bytes
+from wirelens.codecs.protobuf_encoding import message_bytes
 from wirelens.codecs.schema import HEX
 
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from wirelens.codecs.magline import vocabulary as v
-from wirelens.codecs.protobuf import FIELD, FIELDS, schema_of
+from wirelens.codecs.protobuf_encoding import FIELD, FIELDS, schema_of
 from wirelens.codecs.schema import DAMAGED, Notation, Schema, hexadecimal, integer, other, word
 
 U16: Final = 0xFFFF

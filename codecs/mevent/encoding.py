@@ -12,7 +12,7 @@ from wirelens.codecs.json_input import (
     object_of,
     text_bytes,
 )
-from wirelens.codecs.mevent import hdf
+from wirelens.codecs.mevent import hdf_encoding
 from wirelens.codecs.mevent import schema as s
 from wirelens.codecs.mevent import vocabulary as v
 from wirelens.codecs.node import Json
@@ -154,12 +154,12 @@ def _string(variable: dict[str, Json], deployed: bool, place: Path) -> bytes:
     """
     if "value" in variable:
         content = text_bytes(variable["value"], Path(place, ".value"))
-        if "hdf" in variable and not hdf.same(content, variable["hdf"], Path(place, ".hdf")):
+        if "hdf" in variable and not hdf_encoding.same(content, variable["hdf"], Path(place, ".hdf")):
             text = '"value" and "hdf" do not have the same meaning; delete the one that is not to be written'
             raise Path(place, ".hdf").error(text)
         return content
     text_out = BytesWriter()
-    hdf.write(variable["hdf"], Path(place, ".hdf"), text_out)
+    hdf_encoding.write(variable["hdf"], Path(place, ".hdf"), text_out)
     if deployed:
         text_out.append(0)
     return text_out.getvalue()

@@ -11,7 +11,7 @@ from wirelens import codecs
 from wirelens.codecs.codes import Note
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_input import Path
-from wirelens.codecs.mevent import hdf
+from wirelens.codecs.mevent import hdf, hdf_encoding
 from wirelens.codecs.node import Json, root_of
 from wirelens.codecs.notation import tree_json
 from wirelens.codecs.tape import STRUCT, Buffer, Tape, head
@@ -31,7 +31,7 @@ def read(text: bytes) -> tuple[Any, list[Note]]:
 
 def write(items: Json) -> bytes:
     out = BytesWriter()
-    hdf.write(items, Path(None, "hdf"), out)
+    hdf_encoding.write(items, Path(None, "hdf"), out)
     return out.getvalue()
 
 
