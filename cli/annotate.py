@@ -136,14 +136,10 @@ class Run:
             for call in finished:
                 _complete(call, waiting)
 
-        for pieces in capture.pieces():
-            messages = capture.conversations.feed(pieces)
+        for messages, pieces in capture.conversed():
             capture.messages += len(messages)
             add(messages, calls.feed(messages, pieces))
-        messages = capture.conversations.close()
-        capture.messages += len(messages)
-        add(messages, [])
-        add([], calls.close(messages))
+        add([], calls.close([]))
         self.flows = capture.flows
         self.calls = calls.number
         self.damaged = self.damaged or capture.damaged

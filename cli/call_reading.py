@@ -94,12 +94,10 @@ class CallReading:
         calls = Calls(
             source.file, source.files, self._points(item), item.live, first=self.number + 1, kept=self.kept
         )
-        conversations = capture.conversations
-        for pieces in capture.pieces():
-            messages = conversations.feed(pieces)
+        for messages, pieces in capture.conversed():
             capture.messages += len(messages)
             yield self._chosen(calls, calls.feed(messages, pieces))
-        yield self._chosen(calls, calls.close(conversations.close()))
+        yield self._chosen(calls, calls.close([]))
         self.captured = True
         self.flows = capture.flows
         self.damaged = self.damaged or capture.damaged or calls.undecoded > 0

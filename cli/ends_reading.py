@@ -114,11 +114,9 @@ class EndsReading(CallReading):
                 capture = Capture(item, self.protocol, selection, False, 0, sources=False)
                 names = list(capture.source.files) or [capture.name]
                 capture.reader.assembler.observe()
-                for pieces in capture.pieces():
-                    for message in capture.conversations.feed(pieces):
+                for messages, _ in capture.conversed():
+                    for message in messages:
                         table.add(message)
-                for message in capture.conversations.close():
-                    table.add(message)
                 if reports:
                     self.damaged = self.damaged or capture.damaged
                     capture.report_rest(table.count + table.datagrams, capture.conversations.foreign)

@@ -334,7 +334,7 @@ def conversations(capture: Capture, pack: Callable[[Row, str], bytes]) -> list[L
 
     selection = capture.selection
     every = selection is None or selection.where is None
-    for pieces in capture.pieces():
+    for messages, pieces in capture.conversed():
         for piece in pieces:
             number = piece.flow.number
             row = rows.get(number)
@@ -344,12 +344,11 @@ def conversations(capture: Capture, pack: Callable[[Row, str], bytes]) -> list[L
                 row.ends += 1
                 if row.ends == 2:
                     ended.append(number)
-        count(capture.conversations.feed(pieces))
+        count(messages)
         if len(ended) >= ROWS_KEPT:
             for number in ended[: ROWS_KEPT // 2]:
                 end(rows.pop(number))
             del ended[: ROWS_KEPT // 2]
-    count(capture.conversations.close())
     for row in rows.values():
         end(row)
     capture.report_rest(len(listed), 0)

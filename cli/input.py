@@ -17,6 +17,7 @@ from wirelens.codecs.captures.magic import (
     READABLE,
     SNIFF_LENGTH,
     STARTS,
+    SURE_LENGTH,
     UNSUPPORTED,
     compression_of,
     may_be_compressed,
@@ -81,6 +82,7 @@ class Input:
         self.progress = False  # whether a progress bar may be shown
         self.before_read: Callable[[], None] | None = None
         self._file: FileIO | None = None
+        self.pipe: BinaryIO | FileIO | None = None  # what is read, if live
 
     def before_each_read(self, call: Callable[[], None]) -> None:
         """Have `call` called before the input is waited for."""
@@ -136,7 +138,7 @@ class Input:
                 head = parts[0] if len(parts) == 1 else b"".join(parts)
                 if not head.startswith(STARTS):
                     wanted = len(head) < 2
-                elif size >= SNIFF_LENGTH:
+                elif size >= SNIFF_LENGTH or (size >= SURE_LENGTH and sniff(head) in READABLE):
                     if self._sniff(head, parts, chunks):
                         return
                     wanted = False
@@ -235,6 +237,7 @@ class Input:
 
     def _blocks(self, file: BinaryIO | FileIO) -> Iterator[bytes]:
         self.live = not _regular(file)
+        self.pipe = file if self.live else None
         if self.live and not file.isatty():
             from wirelens.cli.interrupts import reading_on
 
@@ -249,7 +252,7 @@ class Input:
         while True:
             if self.live and self.before_read is not None:
                 self.before_read()
-            if self.pauses and self.live and not self.compression and not _comes(file):
+            if self.pauses and self.live and not self.compression and not _ready([file], PAUSE):
                 yield b""
                 if self.before_read is not None:
                     self.before_read()
@@ -342,14 +345,20 @@ def binary(chunk: bytes, head: bytes) -> bool:
     return not head.startswith(_MARKS) and len(chunk.translate(None, _BINARY)) != len(chunk)
 
 
-def _comes(file: BinaryIO | FileIO) -> bool:
-    """Whether bytes, or the end, come within PAUSE; True where that cannot be known."""
+def readable(items: Sequence[Input], wait: bool) -> list[Input]:
+    """The live inputs of which bytes, or the end, have come; with `wait` there is one at least."""
+    ready = _ready([item.pipe for item in items if item.pipe is not None], None if wait else 0)
+    return [item for item in items if item.pipe in ready or item.pipe is None]
+
+
+def _ready(files: list[BinaryIO | FileIO], seconds: float | None) -> list[BinaryIO | FileIO]:
+    """Those of which bytes, or the end, come within that time; all where that cannot be known."""
     from select import select
 
     try:
-        return bool(select([file], [], [], PAUSE)[0])
+        return select(files, [], [], seconds)[0]
     except (OSError, ValueError):
-        return True
+        return files
 
 
 def _regular(file: BinaryIO | FileIO) -> bool:

@@ -15,19 +15,28 @@ if TYPE_CHECKING:
 STDERR: Final = 2
 READING_ON: Final = b"\nInterrupted: reading on to the end of the input; Ctrl-C again stops.\n"
 
+_pipes = 0  # how many are in `reading_on`
+
 
 @contextmanager
 def reading_on() -> Iterator[None]:
     """The first SIGINT in this context is only reported; the next one is a KeyboardInterrupt as usual."""
+    global _pipes
     usual = signal.default_int_handler
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) != usual:
+    if threading.current_thread() is not threading.main_thread() or (
+        not _pipes and signal.getsignal(signal.SIGINT) != usual
+    ):
         yield
         return
-    signal.signal(signal.SIGINT, _report)
+    if not _pipes:
+        signal.signal(signal.SIGINT, _report)
+    _pipes += 1
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
+        _pipes -= 1
+        if not _pipes:
+            signal.signal(signal.SIGINT, usual)
 
 
 def _report(number: int, _frame: object) -> None:

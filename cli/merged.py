@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from time import monotonic, time
 from typing import TYPE_CHECKING
 
-from wirelens.cli.input import STDIN, TOO_MUCH, InputError
+from wirelens.cli.input import PAUSE, STDIN, TOO_MUCH, InputError, readable
 from wirelens.cli.packets import progress_bar
 from wirelens.cli.points import NONE, contradiction, point_key
 from wirelens.codecs.captures import CHUNK
@@ -24,6 +25,7 @@ HEAD: Final = 1 << 16  # bytes in which the first packet of a capture is looked 
 OPEN_FILES: Final = 64  # at most; files of the same time are opened again in turn
 ALL_CHUNKS: Final = 1 << 25  # bytes of all chunks that are read at a time, as far as LEAST_CHUNK allows
 LEAST_CHUNK: Final = 1 << 12  # bytes
+RECENT: Final = 60  # seconds that the clock of a capture that is being made may differ from this one's
 
 
 def capture_start(path: str) -> int | None:
@@ -70,13 +72,16 @@ class Merged:
         points = [point_key(item.name, point) for item in items]
         self.reader: Final = MergedReader(starts, points if any(points) else ())
         self.progress = False
-        self.idle: Final = False  # as of `Single`: nothing is shown before its turn
+        self.idle = False  # while nothing comes from all that can be read now
         self._form: Final = form
         self._opened: Final = opened
         self._ended: Final = ended
         self._failed: Final = failed
         self._chunks: dict[int, Iterator[bytes]] = {}  # of the items that are being read
         self._open: dict[int, None] = {}  # items with an open file, the one unused for longest first
+        self._before_read: Callable[[], None] | None = None
+        for item in items:
+            item.pauses = item.live
 
     @property
     def live(self) -> bool:
@@ -90,6 +95,7 @@ class Merged:
 
     def before_each_read(self, call: Callable[[], None]) -> None:
         """Have `call` called before one of them is waited for."""
+        self._before_read = call
         for item in self.items:
             item.before_read = call
 
@@ -97,16 +103,29 @@ class Merged:
         """The pieces of all streams, to the end."""
         reader = self.reader
         size = sum(item.size for item in self.items) if self.progress else 0
+        checked = monotonic()
         with progress_bar(self.name, size) as advance:
-            while reader.wanted >= 0:
+            while reader.wanted >= 0 or reader.skipped:
+                if reader.skipped:
+                    self._resume()
                 item = self.items[reader.wanted]
                 chunk = self._next(reader.wanted)
+                if chunk is None:
+                    if self._keeps_up(reader.wanted):
+                        yield from reader.skip()
+                        if reader.wanted >= 0:
+                            continue
+                    yield from self._paused()
+                    continue
                 if advance is not None and bool(chunk) == (item.compression == ""):
                     advance(len(chunk) or item.size)
                 if chunk:
                     yield from reader.feed(chunk)
                 else:
                     yield from reader.end()
+                if item.live and monotonic() - checked >= PAUSE:
+                    yield reader.overdue(False)
+                    checked = monotonic()
 
     def damage(self) -> list[tuple[str, list[Note]]]:
         """What is wrong with each file and its packets."""
@@ -124,8 +143,29 @@ class Merged:
         """The name of the file in which the payload of a flow begins."""
         return self.items[max(flow.packet, 0) >> FILE_SHIFT].name
 
-    def _next(self, number: int) -> bytes:
-        """The next chunk of an item, b"" at its end."""
+    def _paused(self) -> Iterator[list[Piece]]:
+        """What only waits for what else may come."""
+        yield self.reader.overdue(True)
+        self.idle = True
+        yield []
+        self.idle = False
+
+    def _keeps_up(self, number: int) -> bool:
+        """Whether the packets that will come of an item are new, so that no others need to wait for them."""
+        time_us = self.reader.time_us(number)
+        return not time_us or abs(time() - time_us / 1e6) < RECENT
+
+    def _resume(self) -> None:
+        """Have those of the skipped items go on that can be read; wait for one if there is nothing else."""
+        reader = self.reader
+        waits = reader.wanted < 0
+        if waits and self._before_read is not None:
+            self._before_read()
+        for item in readable([self.items[number] for number in reader.skipped], waits):
+            reader.resume(self.items.index(item))
+
+    def _next(self, number: int) -> bytes | None:
+        """The next chunk of an item, b"" at its end, None if nothing comes for a while."""
         item = self.items[number]
         try:
             chunks = self._chunks.get(number)
@@ -141,6 +181,8 @@ class Merged:
             for chunk in chunks:
                 if chunk:
                     return chunk
+                if item.pauses and not item.compression:
+                    return None
         except (InputError, MemoryError) as error:
             self._failed(str(error) if isinstance(error, InputError) else f"{item.name}: {TOO_MUCH}")
         else:

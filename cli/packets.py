@@ -145,13 +145,19 @@ class Capture:
             if self.source.idle:
                 yield []
 
+    def conversed(self) -> Iterator[tuple[list[Message], list[Piece]]]:
+        """The messages of the selected flows, as they are completed, with the pieces that give them."""
+        conversations = self.conversations
+        for pieces in self.pieces():
+            yield conversations.feed(pieces), pieces
+            if self.source.idle:
+                yield conversations.idle(), []
+        yield conversations.close(), []
+
     def records(self) -> Iterator[list[Record]]:
         """The selected messages, each as soon as it is complete; bytes of no protocol are only counted."""
-        for pieces in self.pieces():
-            yield self._selected(self.conversations.feed(pieces))
-            if self.source.idle:
-                yield self._selected(self.conversations.idle())
-        yield self._selected(self.conversations.close())
+        for messages, _ in self.conversed():
+            yield self._selected(messages)
 
     def _selected(self, messages: list[Message]) -> list[Record]:
         selection = self.selection

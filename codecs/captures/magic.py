@@ -6,6 +6,7 @@ Imports nothing of the project, so that a command can look at its input before a
 from typing import Final
 
 SNIFF_LENGTH: Final = 40  # bytes that decide which container it is
+SURE_LENGTH: Final = 12  # bytes after which one that is READABLE will be no other
 PACKED_HEAD: Final = 1 << 20  # bytes; the largest block of bzip2 is 900 kB
 
 READABLE: Final = ("pcap", "pcapng", "snoop")

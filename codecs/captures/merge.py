@@ -134,15 +134,18 @@ class MergedReader:
     numbers of files are the indexes. `points`, if given, has the point where each was captured, as a text of
     up to 16 bytes: streams of different points are different, even with the same addresses.
 
-    `wanted` is the file that has to go on: `feed` takes its next chunk, `end` takes note of its end. It is -1
-    after the end of the last one. A file is asked for only when its packets are due, so few are open at a
-    time. Packets have their file's number in the bits above FILE_SHIFT. Memory is that of one capture, and a
-    chunk for each file that has begun and not ended.
+    `wanted` is the file that has to go on: `feed` takes its next chunk, `end` takes note of its end, `skip`
+    goes on without it for now. Those files are `skipped` until `resume`. `wanted` is -1 after the end of the
+    last one, and where all others are skipped. A file is asked for only when its packets are due, so few are
+    open at a time. Packets have their file's number in the bits above FILE_SHIFT. Memory is that of one
+    capture, and a chunk for each file that has begun and not ended.
     """
 
     def __init__(self, starts: Sequence[int], points: Sequence[bytes] = ()) -> None:
         self.assembler: Final = Assembler()
         self.wanted: int = -1
+        self.skipped: Final[list[int]] = []
+        self._unread: Final[list[int]] = []  # files that have to go on after `wanted`
         self._files: Final = [
             _File(number, start, points[number] if points else b"") for number, start in enumerate(starts)
         ]
@@ -173,6 +176,27 @@ class MergedReader:
             file.portions = iter([reader.close()])
         return self._advance()
 
+    def skip(self) -> Iterator[list[Piece]]:
+        """The pieces that can be given out if nothing older comes from `wanted`, which has no packets now."""
+        self.skipped.append(self.wanted)
+        self.wanted = -1
+        return self._advance()
+
+    def resume(self, number: int) -> None:
+        """Have a skipped file go on."""
+        self.skipped.remove(number)
+        if self.wanted >= 0:
+            self._unread.append(self.wanted)
+        self.wanted = number
+
+    def time_us(self, number: int) -> int:
+        """The latest time in a file so far; 0 before its first packet."""
+        return self._files[number].time_us
+
+    def overdue(self, idle: bool) -> list[Piece]:
+        """See Assembler.overdue."""
+        return self.assembler.overdue(idle)
+
     def _advance(self) -> Iterator[list[Piece]]:
         runs = self._runs
         later = self._later
@@ -182,11 +206,16 @@ class MergedReader:
                 if not self._refill(self.wanted) and not self._files[self.wanted].ended:
                     break  # for its next chunk
                 self.wanted = -1
+            if self._unread:
+                self.wanted = self._unread.pop()
+                continue
             first = runs.first
             start = self._files[later[-1]].key if later else None
             if start is not None and (first is None or start < first):
                 self.wanted = later.pop()
                 continue
+            if first is None and self.skipped:
+                break
             if first is None:
                 for point, dissector in self._dissectors.items():
                     self._extend(dissector.close(), point, pieces)

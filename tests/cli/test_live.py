@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,15 +17,15 @@ from commands import process
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
 
-from building import Talk, pcap
+from building import START, Talk, pcap
 
 REQUEST = bytes.fromhex("dabbe2000000000000000007000000014e")  # a heartbeat of Dubbo
 REPLY = bytes.fromhex("dabb22140000000000000007000000014e")
 
 
-def exchanges(count: int) -> list[bytes]:
-    """The frames of a connection on Dubbo's port with some heartbeats, without its end."""
-    talk = Talk(1, 2, 40000, 20880)
+def exchanges(count: int, port: int = 40000) -> list[bytes]:
+    """The frames of a connection to Dubbo's port with some heartbeats, without its end."""
+    talk = Talk(1, 2, port, 20880)
     frames = talk.hello()
     for _ in range(count):
         frames += [talk.send(0, REQUEST), talk.send(1, REPLY)]
@@ -88,6 +90,31 @@ def test_a_pause_shows_the_messages_of_a_stream_without_its_start() -> None:
     assert b" resp" in running.stdout.readline()
     guard.cancel()
     rest, _ = running.communicate()
+    assert (rest, running.returncode) == (b"", 0)
+
+
+@pytest.mark.parametrize(("command", "lines"), [("decode", 4), ("calls", 3)])
+def test_a_silent_pipe_does_not_hold_back_another(command: str, lines: int, tmp_path: Path) -> None:
+    """Not before its first packet, nor while its clock is that of now; what it then gives is still read."""
+    silent = tmp_path / "silent"
+    os.mkfifo(silent)
+    words = ["--format", "summary"] if command == "decode" else []
+    running = process(command, *words, str(silent), "-")
+    assert running.stdin is not None
+    assert running.stdout is not None
+    guard = threading.Timer(60, running.kill)
+    guard.start()
+    with silent.open("wb", buffering=0) as other:
+        now = time.time_ns() // 1000 - START * 1_000_000
+        other.write(pcap([]))
+        running.stdin.write(pcap(exchanges(2), times=range(now, now + 7)))
+        running.stdin.flush()
+        shown = [running.stdout.readline() for _ in range(lines)]
+        other.write(pcap(exchanges(1, 40001), times=range(now, now + 5))[len(pcap([])) :])
+        shown += [running.stdout.readline() for _ in range(lines // 2)]
+        assert len([line for line in shown if b"heartbeat" in line]) == len(shown) - lines % 2
+    rest, _ = running.communicate()
+    guard.cancel()
     assert (rest, running.returncode) == (b"", 0)
 
 
