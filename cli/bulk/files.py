@@ -11,8 +11,10 @@ import posixpath
 import time
 import uuid
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from wirelens.cli.bulk import stores
 from wirelens.cli.folders import FolderWalk
 from wirelens.cli.stderr import warn
 
@@ -256,12 +258,46 @@ class Folder:
             file.write(data)
         self.system.move(draft, path)
 
+    def create(self, data: bytes, *parts: str) -> bool:
+        """Write a file completely unless it exists; whether it was written. One of several processes does.
+
+        On stores other than local disks and S3, this needs a look first: two processes within the time of a
+        request may both succeed.
+        """
+        path = self.at(*parts)
+        if self.system.type_name == "s3":
+            return stores.create_object(self.place, path, data)
+        if self.exists(*parts):
+            return False
+        if self.system.type_name != "local":
+            self.write(data, *parts)
+            return True
+        draft = f"{path}.{uuid.uuid4().hex[:8]}.draft"
+        try:
+            with open(draft, "xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(draft, path)
+        except FileExistsError:
+            return False
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(draft)
+        return True
+
     def move(self, source: str, target: str) -> None:
         """Move a file inside the folder; doing it again changes nothing."""
         if not self.exists(source) and self.exists(target):
             return
         self.system.create_dir(posixpath.dirname(self.at(target)), recursive=True)
         self.system.move(self.at(source), self.at(target))
+
+    def remove_empty(self, *parts: str) -> None:
+        """Remove a folder if it is empty; only on local disks, as others need a look first."""
+        if self.system.type_name == "local":
+            with suppress(OSError):
+                os.rmdir(self.at(*parts))
 
     def remove(self, *parts: str) -> None:
         """Remove a file or a folder with everything in it, if it exists."""

@@ -1,15 +1,18 @@
-"""How a run changes its target folder: completely or not at all.
+"""How a run changes its target folder: completely or not at all, and one run at a time.
 
     DST/messages/protocol=…/   DST/quarantine/   DST/_ledger/          what is finished
+    DST/_ledger/_versions/     00000007.json     the last commit: what it removes and what it moves into place
     DST/_runs/RUN/                                                     what an active run writes
         run.json     its host and process; written again as a heartbeat
         stage/…      part files of tasks, also of those that failed or were tried again
         fragments/…  left-over IP fragments
-        commit.json  what to remove and what to move into place
 
-A run changes nothing outside its own folder until `commit.json` exists, and that file appears complete. From
-then on the run counts as done: the next run applies the rest of the list, whose steps may be repeated. A run
-folder without `commit.json` is left from a run that ended early; it is removed.
+A run writes `run.json` first and looks for other runs afterwards, so of two that begin at one moment at least
+one sees the other; see `Run._claim`. It changes nothing outside its own folder until it creates the file of
+the next version, which only one of several processes can do, and which appears complete. From then on the run
+counts as done: while its folder exists, the next run applies the rest of the list, whose steps may be
+repeated. Any other run folder is left from a run that ended early: a version without changes is created, so
+that its process cannot commit any more if it still lives, and the folder is removed.
 """
 
 import json
@@ -19,16 +22,23 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any, NamedTuple
 
+from wirelens.cli.bulk import stores
 from wirelens.cli.bulk.files import Folder, shown
 from wirelens.cli.bulk.table import LEDGER, arrow_schema
+from wirelens.cli.version import install_command
 
 RUNS = "_runs"
+VERSIONS = "_ledger/_versions"
+VERSIONS_KEPT = 2  # the highest is the last commit
+CLAIM_POLL_SECONDS = 0.1
+CLAIM_POLLS = 10  # for which a run's folder may be without its run.json
 SETTINGS = b"wirelens.settings"  # key of the ledger file's metadata
 HEARTBEAT_SECONDS = 10.0
 DEAD_SECONDS = 120.0  # without a heartbeat, then a run on another host is considered dead
@@ -73,13 +83,16 @@ class NotAllowedError(Exception):
 class State(NamedTuple):
     """What a folder holds: the rows of the ledger, and the files of unfinished streams.
 
-    settings: the options of the run that wrote the ledger which the next run has to share.
+    settings: the options of the run that wrote the ledger which the next run has to share. version: that of
+    the last commit, 0 without one. ledger: the files of the ledger's rows.
     """
 
     rows: list[LedgerRow]
     pending: list[str]
     finished: bool
     settings: Mapping[str, str] = {}
+    version: int = 0
+    ledger: Sequence[str] = ()
 
 
 class Run:
@@ -90,6 +103,8 @@ class Run:
         self.name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
         self._stop = threading.Event()
         self._heartbeat: threading.Thread | None = None
+        self._active = False
+        self._state = State([], [], False)
 
     @property
     def path(self) -> str:
@@ -97,28 +112,71 @@ class Run:
         return f"{RUNS}/{self.name}"
 
     def begin(self, mode: str, resume: bool) -> State:
-        """Finish or remove what earlier runs left, check that this one is allowed, start the heartbeat.
+        """Claim the folder, finish or remove what earlier runs left, check that this run is allowed.
 
         Raises NotAllowedError, OSError.
         """
-        recover(self.folder)
-        state = load(self.folder)
+        if stores.is_s3(self.folder.place) and not stores.has_client():
+            raise NotAllowedError(f"tables on S3 are committed with boto3:  {install_command('s3')}")
+        self._claim()
+        try:
+            recover(self.folder, self.name)
+            self._state = state = load(self.folder)
+            self._check_mode(state, mode, resume)
+        except BaseException:
+            self.end()
+            raise
+        return state
+
+    def _claim(self) -> None:
+        """Become the only run, and start the heartbeat. Raises NotAllowedError if there is another.
+
+        A claim is written first, and others are looked for afterwards. Of several that are still claiming,
+        the first by name waits until the others gave up; all others give up, and so does any that sees an
+        active run.
+        """
+        self.folder.make(self.path)
+        self._write_heartbeat()
+        self._heartbeat = threading.Thread(target=self._beat, daemon=True)
+        self._heartbeat.start()
+        polls = 0
+        try:
+            while True:
+                others = [(name, owner) for name, owner in _owners(self.folder) if name != self.name]
+                living = [(name, owner) for name, owner in others if owner and _is_alive(owner)]
+                begun = any(not owner for _, owner in others) and polls < CLAIM_POLLS
+                for name, owner in living:
+                    if owner.get("active", True) or name < self.name:
+                        raise NotAllowedError(
+                            f"another run is active on {shown(self.folder.place)}: "
+                            f"{name} on {owner['host']}, process {owner['pid']}"
+                        )
+                if not living and not begun:
+                    break
+                polls += 1
+                time.sleep(CLAIM_POLL_SECONDS)
+            self._active = True
+            self._write_heartbeat()
+        except BaseException:
+            self.end()
+            raise
+
+    def _check_mode(self, state: State, mode: str, resume: bool) -> None:
         if state.finished and mode == "errorifexists" and not resume:
             raise NotAllowedError(
                 f"{shown(self.folder.place)} holds the result of an earlier run: "
                 "use --resume to add what is new, or --mode append or overwrite"
             )
         if not state.finished:
-            others = [name for name in self.folder.names() if name != RUNS and not name.startswith(".")]
+            others = [
+                name
+                for name in self.folder.names()
+                if name not in (RUNS, "_ledger") and not name.startswith(".")
+            ]
             if others and mode != "append":
                 raise NotAllowedError(
                     f"{shown(self.folder.place)} is not empty and not a result of wirelens bulk: {others[0]}"
                 )
-        self.folder.make(self.path)
-        self._write_heartbeat()
-        self._heartbeat = threading.Thread(target=self._beat, daemon=True)
-        self._heartbeat.start()
-        return state
 
     def peek(self) -> State:
         """What the folder holds, without changing it."""
@@ -133,19 +191,29 @@ class Run:
     ) -> None:
         """Move the run's files into the folder: `moves` names staged files and their targets.
 
-        The ledger is written again with `rows` and `settings`; all of this takes effect at once. Raises
-        OSError.
+        The ledger is written again with `rows` and `settings`; all of this takes effect at once, or not at
+        all if anything was committed since this run began. Raises NotAllowedError, OSError.
         """
-        ledger = f"_ledger/{self.name}.parquet"
+        if not self.folder.exists(self.path, "run.json"):
+            raise NotAllowedError(self._overtaken())
+        staged = f"{self.path}/stage/ledger.parquet"
         self.folder.make(self.path, "stage")
-        self.folder.write(ledger_file(rows, settings), self.path, "stage", "ledger.parquet")
+        self.folder.write(ledger_file(rows, settings), staged)
         steps = {
+            "run": self.name,
             # Single files, none of which is ever a target, so that this can be repeated.
-            "remove": [*removes, *(path for path in self.folder.walk("_ledger") if path.count("/") == 1)],
-            "move": [*moves.items(), (f"{self.path}/stage/ledger.parquet", ledger)],
+            "remove": [*removes, *self._state.ledger],
+            "move": [*moves.items(), (staged, f"_ledger/{self.name}.parquet")],
         }
-        self.folder.write(json.dumps(steps).encode(), self.path, "commit.json")
-        apply_commit(self.folder, self.name)
+        if not create_version(self.folder, self._state.version + 1, steps):
+            raise NotAllowedError(self._overtaken())
+        apply_commit(self.folder, steps)
+
+    def _overtaken(self) -> str:
+        return (
+            f"another run took over {shown(self.folder.place)}, because this one gave no sign of life for "
+            f"{DEAD_SECONDS:.0f} seconds: nothing was converted"
+        )
 
     def end(self) -> None:
         """Stop the heartbeat; remove the run's folder unless a commit still has to be applied."""
@@ -153,41 +221,56 @@ class Run:
         if self._heartbeat is not None:
             self._heartbeat.join()
             self._heartbeat = None
-        if self.folder.exists(self.path) and not self.folder.exists(self.path, "commit.json"):
-            self.folder.remove(self.path)
-        if not self.folder.names(RUNS):
-            self.folder.remove(RUNS)
+        if self.folder.exists(self.path):
+            _, steps = last_version(self.folder)
+            # Without run.json this process no longer counts as applying it.
+            self.folder.remove(self.path, *(["run.json"] if steps["run"] == self.name else []))
+        self.folder.remove_empty(RUNS)
 
     def _write_heartbeat(self) -> None:
-        owner = {"host": socket.gethostname(), "pid": os.getpid(), "time": time.time()}
+        owner = {
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "time": time.time(),
+            "active": self._active,
+        }
         self.folder.write(json.dumps(owner).encode(), self.path, "run.json")
 
     def _beat(self) -> None:
         while not self._stop.wait(HEARTBEAT_SECONDS):
             try:
-                self._write_heartbeat()
+                if self.folder.exists(self.path, "run.json"):  # else another run took over
+                    self._write_heartbeat()
             except OSError:
                 continue  # a full disk is reported where the space is needed
 
 
-def recover(folder: Folder) -> None:
-    """Apply the commits of earlier runs, remove what others left.
+def recover(folder: Folder, own: str) -> None:
+    """Apply the last commit if its run did not get to the end of it, remove what other dead runs left.
 
-    Raises NotAllowedError if a run is active.
+    `own` is the name of the run that does this; no other may be active.
     """
+    version, steps = last_version(folder)
+    names = [name for name in folder.names(RUNS) if name != own]
+    dead = [name for name in names if name != steps["run"]]
+    if dead:
+        # Should one of them only have been very slow, it can no longer commit. Only the last version counts.
+        while not create_version(folder, version + 1, steps):
+            version, steps = last_version(folder)
+    if steps["run"] in names:
+        apply_commit(folder, steps)
+    for name in names:
+        if name != steps["run"]:
+            folder.remove(RUNS, name)
+
+
+def _owners(folder: Folder) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The names of the runs in a folder, with what their run.json states: {} without one."""
     for name in folder.names(RUNS):
-        if folder.exists(RUNS, name, "commit.json"):
-            apply_commit(folder, name)
-            continue
         owner = {}
-        if folder.exists(RUNS, name, "run.json"):
+        with suppress(FileNotFoundError):
             owner = json.loads(folder.read(RUNS, name, "run.json"))
-        if owner and _is_alive(owner):
-            raise NotAllowedError(
-                f"another run is active on {shown(folder.place)}: "
-                f"{name} on {owner['host']}, process {owner['pid']}"
-            )
-        folder.remove(RUNS, name)
+        yield name, owner
 
 
 def _is_alive(owner: Mapping[str, Any]) -> bool:
@@ -205,16 +288,38 @@ def _is_alive(owner: Mapping[str, Any]) -> bool:
     return bool(time.time() - owner["time"] < DEAD_SECONDS)
 
 
-def apply_commit(folder: Folder, name: str) -> None:
-    """Apply a run's commit.json; steps that are already done stay done."""
-    steps = json.loads(folder.read(RUNS, name, "commit.json"))
+def last_version(folder: Folder) -> tuple[int, dict[str, Any]]:
+    """The number of the last commit, 0 without one, and its steps."""
+    names = [name for name in folder.names(VERSIONS) if name.endswith(".json")]
+    if not names:
+        return 0, {"run": "", "remove": [], "move": []}
+    return int(names[-1].removesuffix(".json")), json.loads(folder.read(VERSIONS, names[-1]))
+
+
+def create_version(folder: Folder, number: int, steps: Mapping[str, Any]) -> bool:
+    """Commit, if nobody else created this version or a later one; whether it was committed."""
+    name = f"{number:08d}.json"
+    folder.make(VERSIONS)
+    if not folder.create(json.dumps(steps).encode(), VERSIONS, name):
+        return False
+    names = sorted(name for name in folder.names(VERSIONS) if name.endswith(".json"))
+    if names[-1] != name:  # so much later that this number was free again
+        folder.remove(VERSIONS, name)
+        return False
+    for old in names[:-VERSIONS_KEPT]:
+        folder.remove(VERSIONS, old)
+    return True
+
+
+def apply_commit(folder: Folder, steps: Mapping[str, Any]) -> None:
+    """Apply the steps of a commit; those that are already done stay done."""
     targets = {target for _, target in steps["move"]}
     for path in steps["remove"]:
         if path not in targets:
             folder.remove(path)
     for source, target in steps["move"]:
         folder.move(source, target)
-    folder.remove(RUNS, name)
+    folder.remove(RUNS, steps["run"])
 
 
 def load(folder: Folder) -> State:
@@ -224,19 +329,17 @@ def load(folder: Folder) -> State:
     ledger: list[LedgerRow] = []
     settings: dict[str, str] = {}
     files = folder.walk("_ledger")
-    finished = False
-    for path in files:
-        if path.count("/") == 1 and path.endswith(".parquet"):
-            finished = True
-            rows = parquet.read_table(BytesIO(folder.read(path)))
-            settings = json.loads((rows.schema.metadata or {}).get(SETTINGS, b"{}"))
-            for column, kind, _ in LEDGER:
-                if kind == "timestamp":
-                    index = rows.column_names.index(column)
-                    rows = rows.set_column(index, column, rows.column(column).cast("int64"))
-            ledger.extend(LedgerRow(**row) for row in rows.to_pylist())
+    found = [path for path in files if path.count("/") == 1 and path.endswith(".parquet")]
+    for path in found:
+        rows = parquet.read_table(BytesIO(folder.read(path)))
+        settings = json.loads((rows.schema.metadata or {}).get(SETTINGS, b"{}"))
+        for column, kind, _ in LEDGER:
+            if kind == "timestamp":
+                index = rows.column_names.index(column)
+                rows = rows.set_column(index, column, rows.column(column).cast("int64"))
+        ledger.extend(LedgerRow(**row) for row in rows.to_pylist())
     pending = [path for path in files if path.startswith("_ledger/_pending/")]
-    return State(ledger, pending, finished, settings)
+    return State(ledger, pending, bool(found), settings, last_version(folder)[0], found)
 
 
 def ledger_file(rows: Sequence[LedgerRow], settings: Mapping[str, str]) -> bytes:

@@ -44,7 +44,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
         return call
 
-    for name in ("write", "move", "remove"):
+    for name in ("write", "create", "move", "remove"):
         monkeypatch.setattr(Folder, name, die(getattr(Folder, name)))
     monkeypatch.setattr(ledger, "_is_alive", lambda who: False)
 
@@ -89,8 +89,8 @@ def test_killed_anywhere_the_next_run_makes_it_whole(
         if done:
             break
         # Nothing shows of a run that did not get to its commit.
-        committed = list(target.glob("_runs/*/commit.json"))
-        if not committed:
+        last = max(target.glob("_ledger/_versions/*.json"), default=None)
+        if last is None or not (target / "_runs" / json.loads(last.read_text())["run"]).exists():
             assert contents(target) in (before, expected)
         job = Job(JobOptions([], str(target), mode="append"))
         job.run.begin("append", False)
@@ -188,6 +188,69 @@ def test_two_runs_at_a_time_are_refused(sources: list[Path], tmp_path: Path) -> 
         run(sources, tmp_path / "out")
     first.run.end()
     run(sources, tmp_path / "out")
+
+
+RACE = """
+import sys, time
+from wirelens.cli.bulk.ledger import NotAllowedError, Run
+run = Run(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    run.begin("append", False)
+except NotAllowedError as error:
+    assert "another run is active" in str(error), error
+    print("refused", flush=True)
+else:
+    print("active", flush=True)
+    sys.stdin.readline()  # until all have looked
+    run.end()
+"""
+
+
+def test_of_runs_that_begin_at_one_moment_one_goes_on(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", RACE, str(tmp_path / "out")]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    runs = [subprocess.Popen(words, **pipes) for _ in range(4)]
+    for one in runs:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "ready\n"
+    for one in runs:
+        assert one.stdin is not None
+        one.stdin.write("go\n")
+        one.stdin.flush()
+    answers = sorted(one.stdout.readline() for one in runs if one.stdout is not None)
+    assert answers == ["active\n", *["refused\n"] * 3]
+    for one in runs:
+        one.communicate("end\n")
+        assert one.returncode == 0
+    assert not (tmp_path / "out" / "_runs").exists()
+
+
+def test_a_slow_run_cannot_commit_after_another_took_over(
+    sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one gives no sign of life until the other is done, or is at work."""
+    out = tmp_path / "out"
+    for finished in (True, False):
+        slow = Job(JobOptions([str(sources[0])], str(out), mode="append"))
+        slow.inspect()
+        monkeypatch.setattr(ledger, "_is_alive", lambda who: False)
+        other = Job(JobOptions([str(sources[1])], str(out), mode="append"))
+        other.inspect()
+        if finished:
+            other.convert(convert, dict, 2)
+        monkeypatch.undo()
+        slow.run.folder.make(slow.run.path)
+        slow.run._write_heartbeat()
+        before = contents(out) if finished else []
+        with pytest.raises(NotAllowedError, match="another run took over"):
+            slow.run.commit([], {}, slow.run._state.ledger, {})
+        slow.run.end()
+        other.run.end()
+        assert contents(out) == before or not finished
+    sums_agree(out)
+    assert len(table(out, "_ledger")) == 1
 
 
 def test_a_dead_run_is_known_by_its_process(sources: list[Path], tmp_path: Path) -> None:
