@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parent
 FOLDERS = ("cli", "codecs", "formatters")
 FACE = Path("codecs/face")  # installs as the package `wirelens` itself
 PLUGIN = Path("formatters/wirelens.lua")  # of Wireshark
+PAGE = Path("formatters/html")  # the report
+PAGE_FILES = ("*.html", "*.css", "*.js")
 
 # The compiled code and `librt` at run time must agree: raise this together with `librt` in pyproject.toml.
 MYPYC = "mypy[mypyc]>=2.4,<2.5"
@@ -137,6 +139,7 @@ def stage(into: Path) -> None:
     """
     files = [path for folder in FOLDERS for path in sources(folder)]
     files += [*(Path(folder, "py.typed") for folder in FOLDERS), FACE / "py.typed", PLUGIN]
+    files += [path.relative_to(ROOT) for kind in PAGE_FILES for path in (ROOT / PAGE).glob(kind)]
     wanted = {installed(path): ROOT / path for path in files}
     for old in (into / "wirelens").rglob("*"):
         if old.is_symlink() and old.relative_to(into) not in wanted:
@@ -346,7 +349,7 @@ def main() -> None:
         setup(
             packages=list(packages()),
             package_dir=packages(),
-            package_data={"": ["py.typed", "*.lua"]},
+            package_data={"": ["py.typed", "*.lua", *PAGE_FILES]},
             ext_modules=[Extension(name, []) for name in compiled],
             cmdclass={"build_ext": CopyCompiled},
             options={"build": {"build_base": str(build / "setuptools")}},

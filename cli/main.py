@@ -27,6 +27,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "stats": ("wirelens.cli.stats", "Show statistics of calls: outcomes, latencies, bytes."),
     "query": ("wirelens.cli.query.command", "Ask SQL of messages, calls and connections."),
     "diff": ("wirelens.cli.diff", "Compare messages, files or captures by what they mean."),
+    "report": ("wirelens.cli.report", "Write messages and calls as one page of HTML."),
     "annotate": ("wirelens.cli.annotate", "Copy a capture with its messages as comments on packets."),
     "wireshark": ("wirelens.cli.wireshark", "Make these comments fields of Wireshark and TShark."),
     "bulk": ("wirelens.cli.bulk.command", "Convert folders of captures to tables, with Spark."),

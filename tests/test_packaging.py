@@ -87,7 +87,7 @@ def test_a_wheel_holds_every_source_and_py_typed(tmp_path: Path) -> None:
         f"wirelens/{path.relative_to(project).as_posix().removeprefix('codecs/face/')}"
         for folder in FOLDERS
         for path in (project / folder).rglob("*")
-        if path.suffix in (".py", ".lua") or path.name == "py.typed"
+        if path.suffix in (".py", ".lua", ".html", ".css", ".js") or path.name == "py.typed"
     }
     assert {name for name in names if name.startswith("wirelens/")} == wanted
     assert "wirelens/codecs/newcomer/__init__.py" in wanted

@@ -1,0 +1,1 @@
+"""The report: messages and calls as one page of HTML, with its own styles and scripts."""

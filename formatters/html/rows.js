@@ -1,0 +1,127 @@
+// The rows of a message: its nodes, with the lines that are no nodes.
+const TABLE = DATA.rows;
+const FLAG_LAYOUT = 1, FLAG_MADE = 2;
+const SCALARS = 'snekb';
+const decoder = new TextDecoder();
+
+function sectionAt(message, position) {
+  let found = message.sections[0];
+  for (const section of message.sections) if (section[0] <= position) found = section;
+  return found;
+}
+// The bytes from `start` to `end` in a message's space, as far as they are shown.
+function bytesOf(message, start, end) {
+  const section = sectionAt(message, start);
+  const last = Math.min(end - section[0], section[2]);
+  return RAW.subarray(section[3] + Math.min(start - section[0], section[2]), section[3] + last);
+}
+const hexOf = bytes => Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join(' ');
+function quoted(text) {
+  return '"' + clean(text.replace(/[\\"]/g, '\\$&')) + '"';
+}
+// The value of a row as text.
+function valueOf(message, row) {
+  if (typeof row.value !== 'number') return row.value;
+  return quoted(decoder.decode(bytesOf(message, row.start - 1 - row.value, row.end)));
+}
+
+function rowsOf(message) {
+  if (message.unpacked) return message.unpacked;
+  const rows = [], open = [];
+  let start = 0;
+  for (let at = message.firstRow; at < message.firstRow + message.rows; at++) {
+    const level = TABLE.levels[at], flags = TABLE.flags[at], value = TABLE.values[at];
+    start += TABLE.starts[at];
+    const row = {
+      i: rows.length, level, kind: TABLE.kinds[at], name: TEXTS[TABLE.names[at]], start,
+      end: start + TABLE.lengths[at], value: value < 0 ? value : TEXTS[value], type: TEXTS[TABLE.types[at]],
+      note: TEXTS[TABLE.notes[at]], layout: (flags & FLAG_LAYOUT) !== 0, made: (flags & FLAG_MADE) !== 0,
+      up: level ? open[level - 1] : null, kids: [], remarks: [], target: null, path: '',
+      broken: false, // whether an error is inside, so that it shows even in the layout
+    };
+    open.length = level;
+    open[level] = row;
+    if (row.up) {
+      row.up.kids.push(row);
+      const above = row.up.path;
+      row.path = row.name.startsWith('[') ? above + row.name : above + (above && row.name ? '.' : '') + row.name;
+    }
+    rows.push(row);
+    if (row.kind === 'x') for (let above = row; above; above = above.up) above.broken = true;
+  }
+  for (let at = 0; at < message.references.length; at += 2) {
+    rows[message.references[at]].target = rows[message.references[at + 1]];
+  }
+  message.unpacked = rows;
+  own(message, rows);
+  for (const [code, at, text] of message.notes) remark(message, rows, code, at, text);
+  return rows;
+}
+// Which row each byte belongs to: the deepest one, of siblings the first.
+function own(message, rows) {
+  const next = new Map();
+  for (const section of message.sections) {
+    section.own = new Int32Array(section[2]).fill(-1);
+    next.set(section, Int32Array.from({length: section[2] + 1}, (_, at) => at));
+  }
+  const take = row => {
+    if (row.made || row.end <= row.start) return;
+    const section = sectionAt(message, row.start), free = next.get(section);
+    const find = at => {
+      let end = at;
+      while (free[end] !== end) end = free[end];
+      while (free[at] !== end) [free[at], at] = [end, free[at]];
+      return end;
+    };
+    const last = Math.min(row.end - section[0], section[2]);
+    for (let at = find(Math.min(row.start - section[0], section[2])); at < last; at = find(at)) {
+      section.own[at] = row.i;
+      free[at] = at + 1;
+    }
+  };
+  const stack = [[rows[0], 0]];
+  while (stack.length) {
+    const top = stack[stack.length - 1];
+    if (top[1] < top[0].kids.length) stack.push([top[0].kids[top[1]++], 0]);
+    else take(stack.pop()[0]);
+  }
+}
+function rowAt(message, position) {
+  const section = sectionAt(message, position), at = position - section[0];
+  return message.unpacked[section.own[at]] || message.unpacked[0];
+}
+// The byte that a row without bytes stands at.
+function anchor(message, row) {
+  const section = sectionAt(message, row.start);
+  return Math.max(section[0], Math.min(row.start, section[0] + section[2] - 1));
+}
+// All rows that a byte is part of, those that stand at it included.
+function rowsAt(message, position) {
+  return message.unpacked.filter(row => row.start <= position && position < row.end
+    || row.start === row.end && anchor(message, row) === position);
+}
+// The row that a part of the layout serves: a key's value, the object after the definition of its class, else
+// what it lies in.
+function served(row) {
+  if (!row.layout || row.broken) return row;
+  while (row.up && row.up.layout) row = row.up;
+  const above = row.up || row;
+  if (row.name !== 'key' && row.name !== 'class') return above;
+  return above.kids.find(kid => kid.i > row.i && !kid.layout) || above;
+}
+function remark(message, rows, code, at, text) {
+  const place = Math.max(0, Math.min(at, message.length));
+  let row = place < message.length ? rowAt(message, Math.min(place, message.sections[0][2] - 1)) : rows[0];
+  row = served(row);
+  const note = {
+    i: rows.length, level: row.level + 1, kind: 'w', name: '', start: place, end: place, value: `${code}: ${text}`,
+    type: '', note: '', layout: false, made: true, up: row, kids: [], remarks: [], target: null,
+    path: row.path, broken: false, isNote: true,
+  };
+  row.remarks.push(note);
+  rows.push(note);
+}
+// Whether an object is shown as one value, as a date or an amount.
+const isSmall = row => row.kind === 'o' && row.note && !row.value && row.kids.length > 0
+  && row.kids.filter(kid => !kid.layout && !kid.made).length <= 3
+  && row.kids.every(kid => kid.layout || SCALARS.includes(kid.kind));
