@@ -43,6 +43,7 @@ INTERPRETED = (
     "codecs/face",  # carries the documentation, which compiling drops
     "codecs/hessian/java_time.py",  # for what is shown as Java prints it
     "codecs/hessian/throwable.py",  # for stack traces
+    "codecs/http2",  # frames are few, and much of the work is in large pieces of bytes
     "codecs/jsonb/encoding.py",  # messages one by one
     "codecs/mevent/hdf_encoding.py",  # likewise
     "codecs/protobuf_encoding.py",

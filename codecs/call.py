@@ -15,7 +15,8 @@ OK: Final = "ok"
 ERROR: Final = "error"
 UNANSWERED: Final = "unanswered"
 ONE_WAY: Final = "one-way"
-OUTCOMES: Final = (OK, ERROR, UNANSWERED, ONE_WAY)
+CANCELLED: Final = "cancelled"  # by the client
+OUTCOMES: Final = (OK, ERROR, UNANSWERED, ONE_WAY, CANCELLED)
 
 # Types of a call's members.
 TEXT: Final = "text"

@@ -9,7 +9,7 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from wirelens.codecs.call import ERROR, OK, ONE_WAY, UNANSWERED, Call, call_of, facts_of
+from wirelens.codecs.call import CANCELLED, ERROR, OK, ONE_WAY, UNANSWERED, Call, call_of, facts_of
 from wirelens.codecs.captures.flow import Flow, Piece, State
 from wirelens.codecs.captures.pcap import FILE_SHIFT
 from wirelens.codecs.captures.transmission import KEPT_US, Transmission
@@ -282,9 +282,13 @@ class Calls:
         else:
             call.resent_bytes = (call.resent_bytes or 0) + length
         call.request_packets = (call.request_packets or 0) + len(message.packets)
+        self._keep(call, message)
+        if exchange.cancels:
+            call.outcome = CANCELLED
+            self._finish(self._connection(message.flow), one)
+            return
         call.sent_us = message.time_us
         one.sent_us = message.time_us
-        self._keep(call, message)
 
     def _begin(self, call: Call, message: Message, facts: CallFacts, connection: Connection) -> None:
         """Fill in what a request states."""
@@ -380,6 +384,11 @@ class Calls:
         call = one.call
         del connection.open[call.pair]
         timeout = call.timeout_us
+        if call.outcome == CANCELLED:
+            if one.replies == 0:
+                connection.waiting -= 1
+            self._settle(one)
+            return
         if one.replies:
             call.outcome = ERROR if one.failed else OK
             latency = call.latency_us

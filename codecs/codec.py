@@ -1,6 +1,6 @@
 """What a protocol provides: the base class of every codec."""
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr
@@ -59,9 +59,10 @@ class Exchange:
     open request of the other direction with the same `key` (empty: to the oldest open one).
 
     Of a request: `optional` if a reply may come but need not; `oneway` if none comes of its own; `method` if
-    its reply's framing depends on it; `session` are digests of what the reply must repeat. Of a reply:
-    `first_key` is tried before `key`; `part` of `parts` in a series (0: unknown); `answers_all` if one-way
-    requests are answered too.
+    its reply's framing depends on it; `session` are digests of what the reply must repeat; `part` above 1 if
+    it goes on with an open request; `cancels` if it gives that one up. Of a reply: `first_key` is tried
+    before `key`; `part` of `parts` in a series (0: unknown); `answers_all` if one-way requests are answered
+    too.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Exchange:
         method: str = "",
         session: tuple[int, ...] = (),
         answers_all: bool = False,
+        cancels: bool = False,
     ) -> None:
         self.role: Final = role
         self.key: Final = key
@@ -87,6 +89,7 @@ class Exchange:
         self.method: Final = method
         self.session: Final = session
         self.answers_all: Final = answers_all
+        self.cancels: Final = cancels
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Exchange) and (self.role, self.key) == (other.role, other.key)
@@ -129,11 +132,33 @@ class CallFacts:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
+class Track:
+    """What a codec keeps of a flow from message to message; one for both of its directions, 0 and 1.
+
+    A message decodes by itself; what others make of it is added to its tape afterwards, as members that are
+    not encoded.
+    """
+
+    def add(self, direction: int, tape: Tape) -> None:
+        """Take in the next message of a direction, and add to it what the ones before it make of it."""
+
+    def lost(self, direction: int) -> None:
+        """Bytes of a direction are missing here, or did not decode."""
+
+    def save(self) -> tuple[Any, ...]:
+        """The state as nested tuples of plain values."""
+        return ()
+
+    def load(self, state: tuple[Any, ...]) -> None:
+        """Continue with what `save` gave."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Codec:
     """One protocol: bytes to a tape, JSON to bytes, and what only the protocol knows for showing it.
 
-    A codec has no state; one instance serves every stream. `decode` reads exactly one message. Title,
-    source and usual ports of a protocol are in registry.py.
+    A codec has no state; one instance serves every stream, and gives each flow that needs it a Track.
+    `decode` reads exactly one message. Title, source and usual ports of a protocol are in registry.py.
     """
 
     name: str  # the protocol's id, as in "esnp-line"
@@ -148,6 +173,7 @@ class Codec:
     )
     may_leave: bool = False  # whether after some messages the stream is of another protocol
     kinds: tuple[str, ...] = ()  # the words of `kind`; it may also give numbers that have no word
+    tracks: bool = False  # whether `track` gives something
     contextual: bool = False  # whether its summaries depend on the messages before
     codes: dict[str, Code] = {}  # noqa: RUF012  # codes of its notes and errors that codes.py does not have
 
@@ -162,6 +188,10 @@ class Codec:
         may continue after the buffer's end. What was written before the error stays on the tape.
         """
         raise NotImplementedError
+
+    def track(self) -> Track | None:
+        """What is kept of a new flow from message to message."""
+        return None
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """Write the bytes of one message of the notation. Raises EncodeError with the path."""

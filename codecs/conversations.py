@@ -218,6 +218,7 @@ class Conversations:
             if side.decoder is None and side.waiting_bytes:
                 self._undecided[key] = side
         for key, side in self._sides.items():
+            side.share_track(self._opposite(side))
             self._watch(side)
             if side.decoder is not None and side.decoder.joined and side.held and side.awaited:
                 self._unproved[key] = side
@@ -357,6 +358,7 @@ class Conversations:
         decoder = Decoder(verdict.protocol, int(side.position))
         decoder.stays_left = True
         side.decoder = decoder
+        side.share_track(self._opposite(side))
         self._watch(side)
         self._undecided.pop(_key(side.flow, side.direction), None)
         self._heads -= side.waiting_bytes

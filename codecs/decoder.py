@@ -5,7 +5,7 @@ from typing import Any, Final
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import registry
-from wirelens.codecs.codec import Codec
+from wirelens.codecs.codec import Codec, Track
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.detection import ENOUGH_BYTES, Detection, detect
 from wirelens.codecs.node import Node
@@ -42,7 +42,8 @@ class Decoder:
     Where a message ends the use of its protocol, the rest is detected afresh; with `stays_left`
     the decoder stops there instead: `left` is set, and `rest` gives what was not decoded. `joined`: the
     stream's beginning is missing, so decoding starts at the first message that can be proved; `role` then
-    is "request" or "reply" if only those can come.
+    is "request" or "reply" if only those can come. `track`: see Codec.track; the decoder of the other
+    direction may share it, `direction` then tells them apart.
     """
 
     def __init__(self, protocol: str | None = None, base: int = 0, other: bytes = b"") -> None:
@@ -52,6 +53,8 @@ class Decoder:
         self.other = other
         self.joined = False
         self.role = ""
+        self.direction = 0
+        self.track: Track | None = None
         self.left = False
         self.stays_left = False
         self._unknown = ("unknown-protocol", NO_PROTOCOL)
@@ -68,6 +71,7 @@ class Decoder:
         if protocol is not None and protocol != UNKNOWN:
             self.codec = registry.get(protocol)
             self.settled = True
+            self.track = self.codec.track()
         elif protocol == UNKNOWN:
             self.settled = True
 
@@ -102,6 +106,8 @@ class Decoder:
     def gap(self, size: int) -> list[Record]:
         """Say that `size` bytes of the stream are missing here; the records of what came before."""
         records = self.close()
+        if self.track is not None:
+            self.track.lost(self.direction)
         self._base += size
         self._read_again = 0
         last = records[-1] if records else None
@@ -122,15 +128,27 @@ class Decoder:
     def save(self) -> tuple[Any, ...]:
         """The state as plain values: protocol, offset, and the bytes that are in no record yet."""
         data = b"".join([self._data[self._pos :], *(self._parts or ())])
-        return (self.protocol, int(self._base + self._pos), data, self.joined, self.role)
+        track = () if self.track is None else self.track.save()
+        return (
+            self.protocol,
+            int(self._base + self._pos),
+            data,
+            self.joined,
+            self.role,
+            self.direction,
+            track,
+        )
 
     @staticmethod
     def load(state: tuple[Any, ...]) -> "Decoder":
         """A decoder that goes on where `save` was called."""
-        protocol, base, data, joined, role = state
+        protocol, base, data, joined, role, direction, track = state
         decoder = Decoder(protocol, base)
         decoder.joined = joined
         decoder.role = role
+        decoder.direction = direction
+        if decoder.track is not None:
+            decoder.track.load(track)
         if data:
             decoder._take(data)
         return decoder
@@ -169,6 +187,7 @@ class Decoder:
             self.left = False
             self.settled = False
             self.codec = None
+            self.track = None
             self.other = b""
         if self._pos == len(self._data):
             # many streams may be open at once: what is read is not kept
@@ -191,6 +210,7 @@ class Decoder:
         self.detection = detection
         if detection.protocol != UNKNOWN:
             self.codec = registry.get(detection.protocol)
+            self.track = self.codec.track()
         elif detection.code != "unknown-protocol":
             self._unknown = (detection.code, detection.reason)
         self.settled = True
@@ -257,6 +277,8 @@ class Decoder:
                 continue
             if cursor.pos <= start:
                 raise AssertionError(f"{codec.name} decoded a message of no bytes")
+            if self.track is not None:
+                self.track.add(self.direction, tape)
             records.append(Record(codec, int(self._base + start), int(cursor.pos - start), tape))
             self._pos = cursor.pos
             if codec.may_leave and codec.leaves(Node(tape, 0, buffer)):
@@ -271,6 +293,8 @@ class Decoder:
         start = self._pos
         if start == end:
             return False
+        if self.track is not None:
+            self.track.lost(self.direction)
         at = codec.first(data, start, end, final, self.role)
         if (at < 0 or at == end) and not final and end - start < JOIN_BYTES:
             self._wanted = end + 1
@@ -301,6 +325,8 @@ class Decoder:
         return last if final or last < end or last == most else -1
 
     def _failed(self, codec: Codec, tape: Tape, error: DecodeError, start: i64, end: i64) -> Record:
+        if self.track is not None:
+            self.track.lost(self.direction)
         raw = self._data[start:end]
         last = self._base + end
         # decoding may go on inside what was read: its nodes and notes are of what follows

@@ -76,6 +76,11 @@ class Pairs:
         if key:
             open_one = requests.latest(key)
             if open_one is not None:
+                if exchange.cancels:
+                    requests.close(key, open_one)
+                    if not open_one.answered and open_one.expected:
+                        direction.unanswered -= 1
+                    return open_one.pair
                 if exchange.part > 1:  # a request in several messages
                     open_one.time_us = time_us
                     return open_one.pair
@@ -84,6 +89,8 @@ class Pairs:
                     "duplicate-id",
                     f"another request with {key} is open; replies go to this one first",
                 )
+        if exchange.cancels:
+            return 0
         self.number += 1
         pair = self.number
         requests.add(key, Request(pair, time_us, exchange, end, received))

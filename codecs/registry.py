@@ -126,6 +126,13 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
         "RFC 9112",
         starts=b"\r\n!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
     ),
+    Protocol(
+        "http2",
+        "wirelens.codecs.http2.codec",
+        "HTTP/2 with gRPC and Triple of Dubbo 3",
+        "RFC 9113, RFC 7541, gRPC over HTTP2",
+        starts=b"\0P",  # frames up to 64 KiB, the preface: others are no evidence
+    ),
 )
 
 _ENTRIES: Final[dict[str, Protocol]] = {protocol.id: protocol for protocol in PROTOCOLS}

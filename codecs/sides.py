@@ -132,8 +132,19 @@ class Side:
             return False
         self.protocol = other.protocol
         decoder.codec = codec
+        decoder.track = codec.track()
+        self.share_track(other)
         decoder.joined = True
         return True
+
+    def share_track(self, other: "Side | None") -> None:
+        """Let the decoder use what the other direction's keeps of their flow, if they are of one protocol."""
+        decoder = self.decoder
+        if decoder is None or decoder.track is None:
+            return
+        decoder.direction = self.direction
+        if other is not None and other.protocol == self.protocol and other.decoder is not None:
+            decoder.track = other.decoder.track
 
     def note(self, notes: tuple[Note, ...]) -> None:
         """Keep notes for the record at their place."""
