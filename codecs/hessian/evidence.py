@@ -15,12 +15,16 @@ from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.decoding import Messages, likelier_packets
 from wirelens.codecs.hessian.message_forms import VALUES
+from wirelens.codecs.hessian.packets import lengths_lead_to_end
 from wirelens.codecs.hessian.tables import Tables
 from wirelens.codecs.hessian.value_decoding import MISPLACED, TO_END, Values
 from wirelens.codecs.hessian.weighing import MOST_NODES, MOST_NUMBERS, Weighing
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import count
 
+PREVIEW: Final = 1 << 8  # bytes that are read before, where half of them are the same
+MANY_VALUES: Final = 96  # at the top level; after so many without evidence, nothing more is read
+HOPELESS: Final = 18.0  # bits that are no evidence for so many
 FIRST_LOOK: Final = 1 << 12  # bytes that are read first
 SECOND_LOOK: Final = 1 << 17  # bytes that are read if the first look ends inside a message
 FEW_NODES: Final = 512  # at most, in the first look, for the second
@@ -43,7 +47,7 @@ RESYNC_CUT: Final = 1 << 14  # bytes of a last message that may be cut
 
 def probe(dialect: i64, data: bytes, other: bytes = b"") -> Evidence:
     """See Codec.probe; `dialect` is one of vocabulary.py."""
-    if not data:
+    if not data or _is_run(dialect, data):
         return NO_EVIDENCE
     result = _look(dialect, data, FIRST_LOOK)
     if other and result.bits > 0:
@@ -52,6 +56,27 @@ def probe(dialect: i64, data: bytes, other: bytes = b"") -> Evidence:
             reasons = (*result.reasons, "the other direction is in the same dialect")
             return result._replace(bits=result.bits + OTHER, reasons=reasons)
     return result
+
+
+def _is_run(dialect: i64, data: bytes) -> bool:
+    """Whether it starts as nothing but many values at the top level: zeros are empty strings."""
+    if len(data) <= PREVIEW:
+        return False
+    for common in (0, data[PREVIEW - 1], data[PREVIEW - 2]):
+        if 2 * data.count(common, 0, PREVIEW) >= PREVIEW:
+            break
+    else:
+        return False
+    if dialect == d.FINAL and len(data) <= FIRST_LOOK and lengths_lead_to_end(data, len(data)):
+        return False  # packets
+    head = data[:PREVIEW]
+    tape = Tape(Buffer(head))
+    _read(dialect, Cursor(tape.buffer, 0, PREVIEW), tape)
+    if _top(tape) < MANY_VALUES:
+        return False
+    weighing = Weighing(dialect, head)
+    weighing.message(tape, 0, PREVIEW)
+    return max(weighing.best, weighing.bits) < HOPELESS
 
 
 def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
@@ -98,7 +123,8 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                 weighing.message(tape, start, end)
                 promising = PROMISING <= weighing.bits < PROVED and len(data) <= SECOND_LOOK
                 one_value = messages == 0 and _top(tape) == 1 and weighing.bits < PROVED
-                if promising or one_value or tape.size() <= FEW_NODES:
+                few = tape.size() <= FEW_NODES and _top(tape) <= MANY_VALUES
+                if promising or one_value or few:
                     return _look(dialect, data, SECOND_LOOK)
                 break
             missing = error.needed - len(data)

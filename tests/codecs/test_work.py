@@ -112,6 +112,27 @@ def test_detection_is_linear(made: Callable[[int], bytes]) -> None:
     assert lines(lambda: codecs.detect(made(1 << 18))) <= 1.2 * most + FEW
 
 
+RUNS = {
+    "zeros": b"\0",
+    "ones": b"\1",
+    "spaces": b" ",
+    "nulls": b"N",
+    "lists": b"\x90",
+    "numbers": b"\0\0\0\1",
+    "blocks": bytes(63) + b"\1",
+    "a length of zeros": b"\0\0\1\0",
+}
+
+
+@interpreted
+@pytest.mark.parametrize("name", RUNS)
+def test_detection_over_runs(name: str) -> None:
+    unit = RUNS[name]
+    data = unit * (SIZE // len(unit))
+    codecs.detect(data)  # what is compiled on first use
+    assert lines(lambda: codecs.detect(data)) <= 3 * lines(lambda: codecs.detect(noise(SIZE))) + FEW
+
+
 # fmt: off
 TEXTS = [
     '"', "'", "`", "a'", '"a" ', '"\\x41" ', "\\", "\\x41", "\\u0041", "%41", "=41", "$", "(", "[", "{", "<",
