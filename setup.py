@@ -37,10 +37,12 @@ INTERPRETED = (
     "codecs/captures/bundles.py",  # files of captures: their names and first bytes
     "codecs/captures/compression.py",  # large blocks, which libraries unpack
     "codecs/captures/gzip.py",
+    "codecs/captures/late.py",  # for bytes that come after their stream has moved on
     "codecs/captures/magic.py",
     "codecs/captures/unpacking.py",
     "codecs/checkpoint.py",  # once for each input
     "codecs/face",  # carries the documentation, which compiling drops
+    "codecs/late_records.py",  # of late bytes, as above
     "codecs/hessian/java_time.py",  # for what is shown as Java prints it
     "codecs/hessian/throwable.py",  # for stack traces
     "codecs/http2",  # frames are few, and much of the work is in large pieces of bytes

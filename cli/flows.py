@@ -290,6 +290,7 @@ class Row:
                     "missing": side.gap_bytes,
                     "gaps": side.gap_count,
                     "retransmitted": side.retransmitted,
+                    "late": side.late,
                     "packets": side.segments,
                 }
             )
@@ -322,8 +323,8 @@ def conversations(capture: Capture, pack: Callable[[Row, str], bytes]) -> list[L
             rows[number].settle(direction, verdict)
         capture.verdicts.clear()
         for message in messages:
-            if message.record.codec is not None:
-                row = rows[message.flow.number]
+            row = rows.get(message.flow.number)
+            if message.record.codec is not None and row is not None:
                 row.add(message)
                 if not row.matches and selection is not None and selection.takes_direction(message.direction):
                     row.matches = selection.matches(message)
@@ -339,6 +340,8 @@ def conversations(capture: Capture, pack: Callable[[Row, str], bytes]) -> list[L
             number = piece.flow.number
             row = rows.get(number)
             if row is None:
+                if number in listed:
+                    continue  # it came after the flow had ended
                 row = rows[number] = Row(piece.flow, every)
             if piece.end:
                 row.ends += 1

@@ -104,6 +104,7 @@ CODES: Final[dict[str, Code]] = {
     ),
     "joined-middle": Code("the capture does not have the beginning of this stream"),
     "overlap-conflict": Code("retransmitted bytes differ; the first ones were kept", LOSS),
+    "late": Code("bytes that came after their stream had moved on, or again and different"),
     "reset-text": Code("a TCP reset carries text, which is not part of the stream"),
     "capture-limit": Code("a limit on memory for streams was reached; bytes no longer wait"),
 }

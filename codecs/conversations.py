@@ -12,13 +12,13 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import registry
 from wirelens.codecs.captures.flow import Flow, Piece
-from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
 from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.detection import Detection, detect
+from wirelens.codecs.late_records import PACKETS, late_records
 from wirelens.codecs.pairing import Pairs
-from wirelens.codecs.record import Origin, Place, Record
+from wirelens.codecs.record import Record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.sides import Arrival, Side, State
 from wirelens.codecs.verdicts import Verdict, together, verdict_of
@@ -30,7 +30,6 @@ HELD_PIECES: Final = 1 << 10  # pieces of it
 HELD_US: Final = 1_500_000  # how long they wait at most
 ALL_HELD: Final = 1 << 26  # bytes of incomplete messages that may wait; then the longest is cut off
 ARRIVAL_COST: Final = 128  # what a piece counts besides its bytes until a record has taken them
-PACKETS: Final = 64  # packet numbers in a record at most: its first ones and its last
 NOTES_KEPT: Final = 1000  # notes that no record carries
 
 
@@ -128,6 +127,9 @@ class Conversations:
         direction = piece.direction
         key = _key(flow, direction)
         side = self._sides.get(key)
+        if piece.late:
+            self._late(Side(flow, direction) if side is None else side, piece, messages)
+            return
         if side is None:
             side = self._begin(flow, direction)
         if side.decoder is None:
@@ -265,7 +267,7 @@ class Conversations:
         if notes is not None:
             for note in notes:
                 if note.code != "joined-middle" and len(self.unattached_notes) < NOTES_KEPT:
-                    self.unattached_notes.append((self._place(side).flow, note))
+                    self.unattached_notes.append((side.located(self.file).flow, note))
 
     # --- which protocol -------------------------------------------------------------------------------
 
@@ -629,13 +631,7 @@ class Conversations:
                 side.context = record.context or side.context
         if self.sources:
             latency_us: i64 = -1 if latency is None else latency
-            place = self._place(side)
-            shown = packets
-            if self.files:
-                file = packets[-1] >> FILE_SHIFT if packets else 0
-                place = self._place_in(side, self.files[file])
-                shown = tuple([number & NUMBER_MASK for number in packets if number >> FILE_SHIFT == file])
-            record.origin = Origin(place, time_us, shown, pair, latency_us)
+            record.origin = side.origin(self.file, self.files, packets, time_us, pair, latency_us)
         messages.append(
             Message(
                 side.flow,
@@ -650,6 +646,22 @@ class Conversations:
             )
         )
 
+    def _late(self, side: Side, piece: Piece, messages: list[Message]) -> None:
+        """Append what late bytes hold: messages in no pair, and errors."""
+        protocol = side.protocol
+        if protocol == UNKNOWN and self.protocol is not None:
+            protocol = self.protocol
+        for record, arrivals, packets in late_records(piece, protocol, self._role(side)):
+            if record.codec is None:
+                self._count_foreign(side, record)
+            time_us = arrivals[-1].time_us
+            if self.sources:
+                record.origin = side.origin(self.file, self.files, packets, time_us, 0, -1)
+            sources = arrivals if self.arrivals else _NO_ARRIVALS
+            messages.append(
+                Message(side.flow, side.direction, record, int(time_us), packets, 0, None, sources)
+            )
+
     def _count_foreign(self, side: Side, record: Record) -> None:
         self.foreign += record.length
         if not side.foreign:
@@ -657,24 +669,6 @@ class Conversations:
             other = self._opposite(side)
             if other is None or not other.foreign:
                 self.foreign_flows += 1
-
-    def _place(self, side: Side) -> Place:
-        if side.place is None:
-            flow = side.flow
-            there = flow.endpoint(1 - side.direction)
-            text = f"{flow.transport} {flow.endpoint(side.direction)} > {there}"
-            ends = ("client", "server")
-            usual = flow.ports[side.direction] > flow.ports[1 - side.direction]
-            sender = "" if usual == (side.direction == 0) else ends[side.direction]
-            side.place = Place(self.file, text, flow.number, sender, side.direction)
-        return side.place
-
-    def _place_in(self, side: Side, file: str) -> Place:
-        """The place of messages of a direction whose last byte is in a file."""
-        place = self._place(side)
-        if place.file != file:
-            place = side.place = Place(file, place.flow, place.number, place.sender, place.direction)
-        return place
 
 
 def _key(flow: Flow, direction: int) -> int:

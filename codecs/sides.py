@@ -6,10 +6,11 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import registry
 from wirelens.codecs.captures.flow import Flow, Piece
+from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.open_requests import Requests, Waiting
-from wirelens.codecs.record import Place
+from wirelens.codecs.record import Origin, Place
 from wirelens.codecs.registry import UNKNOWN
 
 State = tuple[Any, ...]  # nested tuples of numbers, text and bytes
@@ -107,6 +108,37 @@ class Side:
                 break
             end = arrival.end
         return end
+
+    def located(self, file: str) -> Place:
+        """The place of its messages, in a file."""
+        place = self.place
+        if place is None:
+            flow = self.flow
+            text = f"{flow.transport} {flow.endpoint(self.direction)} > {flow.endpoint(1 - self.direction)}"
+            ends = ("client", "server")
+            usual = flow.ports[self.direction] > flow.ports[1 - self.direction]
+            sender = "" if usual == (self.direction == 0) else ends[self.direction]
+            place = self.place = Place(file, text, flow.number, sender, self.direction)
+        elif place.file != file:
+            place = Place(file, place.flow, place.number, place.sender, place.direction)
+            self.place = place
+        return place
+
+    def origin(
+        self,
+        file: str,
+        files: tuple[str, ...],
+        packets: tuple[int, ...],
+        time_us: i64,
+        pair: i64,
+        latency_us: i64,
+    ) -> Origin:
+        """Where a record comes from: a file, or that of `files` which has its last packet."""
+        if not files:
+            return Origin(self.located(file), time_us, packets, pair, latency_us)
+        last = packets[-1] >> FILE_SHIFT if packets else 0
+        shown = tuple([number & NUMBER_MASK for number in packets if number >> FILE_SHIFT == last])
+        return Origin(self.located(files[last]), time_us, shown, pair, latency_us)
 
     def head(self) -> bytes:
         """The bytes that wait."""

@@ -64,6 +64,7 @@ class LedgerRow:
     quarantined: int = 0
     unrecognised: int = 0
     retransmitted: int = 0
+    late: int = 0
     filtered: int = 0
     pending: int = 0
     packets: int | None = None

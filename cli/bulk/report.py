@@ -11,8 +11,8 @@ from wirelens.cli.bulk.progress import size_text, time_text
 from wirelens.cli.unread import unread_packets
 from wirelens.codecs.words import clean
 
-SUMS = ("decoded", "quarantined", "unrecognised", "retransmitted", "filtered", "pending")
-SELDOM = ("filtered", "pending")  # those of SUMS that are shown only if there are some
+SUMS = ("decoded", "quarantined", "unrecognised", "retransmitted", "late", "filtered", "pending")
+SELDOM = ("late", "filtered", "pending")  # those of SUMS that are shown only if there are some
 PROBLEMS_SHOWN = 10
 SLOWEST_SHOWN = 5
 
@@ -31,6 +31,7 @@ class Report:
     quarantined: int = 0
     unrecognised: int = 0
     retransmitted: int = 0
+    late: int = 0  # came after their stream had moved on
     filtered: int = 0  # of messages that do not match --where
     resumed: int = 0  # left pending by an earlier run
     pending: int = 0

@@ -20,6 +20,7 @@ from wirelens.cli.tables.counts import (
     DECODED,
     ERRORS,
     FILTERED,
+    LATE,
     MESSAGES,
     PAYLOAD,
     PENDING,
@@ -256,6 +257,7 @@ def _add_counts(plan: Plan, row: LedgerRow, counts: Sequence[int], report: Repor
     row.quarantined += counts[QUARANTINED]
     row.unrecognised += counts[UNRECOGNISED]
     row.retransmitted += counts[RETRANSMITTED]
+    row.late += counts[LATE]
     row.filtered += counts[FILTERED]
     row.pending = counts[PENDING]
     row.payload += counts[PAYLOAD]
@@ -274,6 +276,7 @@ def _add_counts(plan: Plan, row: LedgerRow, counts: Sequence[int], report: Repor
     report.quarantined += counts[QUARANTINED]
     report.unrecognised += counts[UNRECOGNISED]
     report.retransmitted += counts[RETRANSMITTED]
+    report.late += counts[LATE]
     report.filtered += counts[FILTERED]
     report.resumed += counts[RESUMED]
     report.pending += counts[PENDING]

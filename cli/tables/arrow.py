@@ -76,8 +76,8 @@ def record_batch(columns: Columns, schema: pa.Schema) -> pa.RecordBatch:
     arrays["time"] = where(compute.not_equal(times, pa.scalar(0, pa.int64())), times).view(
         schema.field("time").type
     )
-    arrays["offset"] = at_least(numbers(columns.offset, pa.int64()), 0)
     arrays["length"] = at_least(numbers(columns.length, pa.int64()), 0)
+    arrays["offset"] = where(arrays["length"].is_valid(), numbers(columns.offset, pa.int64()))
     words = pa.array(columns.words, pa.string())
     kinds = at_least(numbers(columns.kind, pa.int32()), 0)
     arrays["protocol"] = words.take(numbers(columns.protocol, pa.int32()))

@@ -6,8 +6,9 @@ from typing import Final
 SLOWEST: Final = 10
 
 # What is counted of each file. RAW: bytes of all segments; PAYLOAD: without text on resets. RESUMED: bytes
-# that an earlier run left pending. FILTERED: of messages that do not match --where. PAYLOAD + RESUMED is
-# DECODED + QUARANTINED + UNRECOGNISED + RETRANSMITTED + FILTERED + PENDING.
+# that an earlier run left pending. RETRANSMITTED: equal to those that came before. LATE: of records with the
+# error "late". FILTERED: of messages that do not match --where. PAYLOAD + RESUMED is
+# DECODED + QUARANTINED + UNRECOGNISED + RETRANSMITTED + LATE + FILTERED + PENDING.
 RAW: Final = 0
 PAYLOAD: Final = 1
 RESUMED: Final = 2
@@ -15,11 +16,12 @@ DECODED: Final = 3
 QUARANTINED: Final = 4
 UNRECOGNISED: Final = 5
 RETRANSMITTED: Final = 6
-FILTERED: Final = 7
-PENDING: Final = 8
-MESSAGES: Final = 9
-ERRORS: Final = 10
-COUNTS: Final = 11
+LATE: Final = 7
+FILTERED: Final = 8
+PENDING: Final = 9
+MESSAGES: Final = 10
+ERRORS: Final = 11
+COUNTS: Final = 12
 
 
 class Counters:

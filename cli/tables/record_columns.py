@@ -114,7 +114,7 @@ class Columns:
         self.stream: Final = BytesWriter()  # index in `streams`
         self.packet: Final = BytesWriter()  # with the file's number
         self.time: Final = BytesWriter()  # 0: none
-        self.offset: Final = BytesWriter()  # -1: none, as in `length` and `latency`
+        self.offset: Final = BytesWriter()  # less than 0 before a stream that was joined in the middle
         self.length: Final = BytesWriter()
         self.words: Final[dict[str, int]] = {}  # and their indexes
         self.protocol: Final = BytesWriter()  # index in `words`

@@ -14,6 +14,7 @@ from wirelens.cli.tables.counts import (
     DECODED,
     ERRORS,
     FILTERED,
+    LATE,
     MESSAGES,
     QUARANTINED,
     UNRECOGNISED,
@@ -353,6 +354,8 @@ class RowMaker:
             second.gap_bytes,
             first.retransmitted,
             second.retransmitted,
+            first.late,
+            second.late,
             first.unanswered,
             second.unanswered,
         )
@@ -457,6 +460,13 @@ class RowMaker:
 
     def _add_unknown(self, stream: Stream, record: Record, packet: int, time: int) -> None:
         """Keep bytes of no known protocol for the stream's one row; with `full` each record has a row."""
+        error = record.error
+        if error is not None and error.code == "late":
+            raw: bytes | None = record.raw
+            if self._quarantine != "full":
+                raw = record.raw[:HEAD_BYTES] if self._quarantine == "head" else None
+            self._unknown_row(stream, record.offset, record.length, packet, time, raw, error.code, error.text)
+            return
         if self._quarantine == "full":
             self._unknown_row(stream, record.offset, record.length, packet, time, record.raw)
             return
@@ -477,19 +487,30 @@ class RowMaker:
             stream.unknown, stream.head = 0, b""
 
     def _unknown_row(
-        self, stream: Stream, offset: int, length: int, packet: int, time: int, raw: bytes | None
+        self,
+        stream: Stream,
+        offset: int,
+        length: int,
+        packet: int,
+        time: int,
+        raw: bytes | None,
+        code: str = "unknown-protocol",
+        text: str = "no protocol has enough evidence",
     ) -> None:
         columns = self._columns("quarantine", "", NO_DAY)
         columns.begin_row(stream, packet, time, offset, length)
-        columns.add_failure(UNKNOWN, "unknown-protocol", offset, "no protocol has enough evidence", None, raw)
+        columns.add_failure(UNKNOWN, code, offset, text, None, raw)
         columns.end_row(256 if raw is None else 256 + len(raw))
 
 
 def _outcome(record: Record) -> i64:
     """Which count a record's bytes belong to."""
-    if record.codec is None:
-        return UNRECOGNISED
-    return DECODED if record.error is None else QUARANTINED
+    error = record.error
+    if error is None:
+        return DECODED
+    if error.code == "late":
+        return LATE
+    return UNRECOGNISED if record.codec is None else QUARANTINED
 
 
 def _day(time: i64) -> i64:

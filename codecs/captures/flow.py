@@ -10,19 +10,22 @@ from wirelens.codecs.words import count
 
 State = tuple[Any, ...]  # what `save` gives and `load` takes: nested tuples of numbers, text and bytes
 
+Part = tuple[int, int, tuple[int, ...]]  # of a late piece
 NO_NOTES: Final[tuple[Note, ...]] = ()
+NO_PARTS: Final[tuple[Part, ...]] = ()
 
 
 class Direction:
     """One side's bytes: always counted, kept only by `flows`.
 
     `length`: bytes of the stream with its gaps. `gap_bytes` and `gap_count`: what is missing. `segments`:
-    packets with or without payload. `retransmitted`: bytes. `first_us`, `last_us`: times of the first and the
-    last packet in microseconds, -1 without one. `data`: the bytes present, in order; `gaps`: (stream offset,
-    bytes) of those missing. `sequence`: TCP sequence number of the first byte (so far, while the start is not
-    known), -1 while unknown. `unanswered`: requests that this side sent and that have no reply so far;
-    `orphaned`: replies that it sent to no known request (`Conversations` counts both). `history`: how its
-    bytes were transmitted, if the assembler was asked for it (`Assembler.observe`).
+    packets with or without payload. `retransmitted`: bytes that came again and were equal; `late`: those of
+    late pieces. `first_us`, `last_us`: times of the first and the last packet in microseconds, or -1.
+    `data`: the bytes present, in order; `gaps`: (stream offset, bytes) of those missing. `sequence`: TCP
+    sequence number of the first byte (so far, while the start is not known), -1 while unknown. `unanswered`:
+    requests that this side sent and that have no reply so far; `orphaned`: replies that it sent to no known
+    request (`Conversations` counts both). `history`: how its bytes were transmitted, if the assembler was
+    asked for it (`Assembler.observe`).
     """
 
     __slots__ = (
@@ -33,6 +36,7 @@ class Direction:
         "gap_count",
         "history",
         "last_us",
+        "late",
         "length",
         "orphaned",
         "retransmitted",
@@ -47,6 +51,7 @@ class Direction:
         self.gap_count: int = 0
         self.segments: int = 0
         self.retransmitted: int = 0
+        self.late: int = 0
         self.first_us: int = -1
         self.last_us: int = -1
         self.sequence: int = -1
@@ -85,13 +90,14 @@ class Direction:
             self.sequence,
             self.unanswered,
             self.orphaned,
+            self.late,
         )
 
     def load(self, state: State) -> None:
         """Continue with the counters that `save` gave."""
         self.length, self.gap_bytes, self.gap_count, self.segments = state[:4]
         self.retransmitted, self.first_us, self.last_us = state[4:7]
-        self.sequence, self.unanswered, self.orphaned = state[7:]
+        self.sequence, self.unanswered, self.orphaned, self.late = state[7:]
 
     def keep(self, offset: int, data: bytes, gap: int) -> None:
         """Keep a piece's bytes at a stream offset, and the size of the gap before them."""
@@ -203,6 +209,10 @@ class Piece:
     complete up to the end of the piece: `time_us`, or the later time of the packet that filled a hole.
     `acked`: the acknowledgment number that came with them, `opposite`: the sequence number of the first byte
     of the other side that had come, -1 if unknown.
+
+    `late`: "", or what the bytes are that came after the stream had moved on: "missed" if they were given up
+    as missing, "different" from those that were given out at their place, "old" if those are no longer kept
+    to be compared. `parts` then has their packets: (end in the stream, time, packet numbers) of each.
     """
 
     __slots__ = (
@@ -213,10 +223,12 @@ class Piece:
         "end",
         "flow",
         "gap",
+        "late",
         "notes",
         "offset",
         "opposite",
         "packets",
+        "parts",
         "time_us",
     )
 
@@ -234,6 +246,8 @@ class Piece:
         complete_us: int = -1,
         acked: int = -1,
         opposite: int = -1,
+        late: str = "",
+        parts: tuple[Part, ...] = NO_PARTS,
     ) -> None:
         self.flow: Flow = flow
         self.direction: int = direction
@@ -247,6 +261,8 @@ class Piece:
         self.complete_us: int = time_us if complete_us < 0 else complete_us
         self.acked: int = acked
         self.opposite: int = opposite
+        self.late: str = late
+        self.parts: tuple[Part, ...] = parts
 
     def __repr__(self) -> str:
         size = count(len(self.data), "byte")
@@ -259,12 +275,13 @@ class Piece:
         """The piece as plain values, without its flow and direction."""
         notes = tuple([tuple(note) for note in self.notes])
         times = (self.time_us, self.complete_us, self.acked, self.opposite)
-        return (self.offset, self.data, times, self.packets, self.gap, notes, self.end)
+        late = (self.late, self.parts)
+        return (self.offset, self.data, times, self.packets, self.gap, notes, self.end, late)
 
     @staticmethod
     def load(flow: Flow, direction: int, state: State) -> "Piece":
         """The piece that `save` gave, of a flow and direction."""
-        offset, data, (time_us, complete_us, acked, opposite), packets, gap, saved, end = state
+        offset, data, (time_us, complete_us, acked, opposite), packets, gap, saved, end, late = state
         notes = tuple([Note(code, position, text) for code, position, text in saved])
         return Piece(
             flow,
@@ -279,4 +296,6 @@ class Piece:
             complete_us,
             acked,
             opposite,
+            late[0],
+            tuple([(part[0], part[1], tuple(part[2])) for part in late[1]]),
         )

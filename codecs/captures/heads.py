@@ -40,7 +40,7 @@ class Head:
     def add(self, piece: Piece) -> bool:
         """Take a piece; whether both directions have ended."""
         direction = piece.direction
-        if piece.data and self._sizes[direction] < HEAD_BYTES:
+        if piece.data and not piece.late and self._sizes[direction] < HEAD_BYTES:
             self._parts[direction].append(piece.data)
             self._sizes[direction] += len(piece.data)
         if piece.end:

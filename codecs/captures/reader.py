@@ -178,4 +178,5 @@ def _collect(pieces: list[Piece], by_number: dict[int, Flow]) -> None:
     for piece in pieces:
         flow = piece.flow
         by_number[flow.number] = flow
-        flow.directions[piece.direction].keep(piece.offset, piece.data, piece.gap)
+        if not piece.late:
+            flow.directions[piece.direction].keep(piece.offset, piece.data, piece.gap)

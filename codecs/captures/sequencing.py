@@ -9,13 +9,15 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.captures.flow import NO_NOTES, Piece
+from wirelens.codecs.captures.late import HOLES_KEPT, PAST, PIECE_COST, LateRun, compared, filled
 from wirelens.codecs.captures.pcap import FILE_SHIFT
-from wirelens.codecs.captures.sides import NO_DOUBT, NO_HELD, NO_STARTS, Held, Side
+from wirelens.codecs.captures.sides import NO_DOUBT, NO_HELD, NO_PAST, NO_STARTS, Held, Side
 
 STREAM_WAITING: Final = 1 << 22  # bytes of one stream that may wait for missing ones
 ALL_WAITING: Final = 1 << 26  # bytes of all streams that may wait; then the one waiting longest goes on
 WAITING_COST: Final = 200  # what a waiting segment counts besides its bytes
-HISTORY: Final = 1 << 23  # delivered bytes, of all streams, that are kept to compare retransmissions with
+HISTORY: Final = 1 << 24  # delivered bytes, of all streams, that are kept to compare retransmissions with
+ALL_LATE: Final = 1 << 22  # late bytes, of all streams, that wait for those that follow them
 CONTRADICTIONS_KEPT: Final = 1 << 10
 TOGETHER_US: Final = 20_000  # a byte this near in time to the next was written with it
 JOIN_SEGMENTS: Final = 8  # segments after which a stream begins whose start was missed
@@ -36,6 +38,8 @@ class Sequencer:
         self._waiting_bytes: i64 = 0
         self.remembered_sides: dict[int, Side] = {}
         self._history: i64 = 0
+        self.late_sides: dict[int, Side] = {}  # those with late bytes, the oldest first
+        self._late_bytes: i64 = 0
 
     def finish(self, side: Side, reason: str, pieces: list[Piece]) -> None:
         """Give out everything that waits, with its gaps, then end the direction."""
@@ -47,6 +51,7 @@ class Sequencer:
         """Give out the piece that ends a direction, if it has not ended."""
         if side.ended:
             return
+        self.give_late(side, pieces)
         side.ended = True
         gap: i64 = side.gap
         notes = NO_NOTES
@@ -69,10 +74,6 @@ class Sequencer:
                 reason,
             )
         )
-        if len(side.last):
-            self._history -= len(side.last)
-            side.last = b""
-            del self.remembered_sides[side.number]
 
     def join(self, side: Side, position: i64, pieces: list[Piece]) -> None:
         """Begin a stream in the middle of its connection."""
@@ -106,46 +107,77 @@ class Sequencer:
             notes = tuple(side.notes)
             side.notes = None
         flow = side.flow
-        pieces.append(
-            Piece(
-                flow,
-                side.direction,
-                offset,
-                data,
-                time_us,
-                packets,
-                gap,
-                notes,
-                "",
-                complete_us,
-                side.confirmed if acked == -2 else acked,
-                flow.sent_by(1 - side.direction).sequence,
-            )
+        piece = Piece(
+            flow,
+            side.direction,
+            offset,
+            data,
+            time_us,
+            packets,
+            gap,
+            notes,
+            "",
+            complete_us,
+            side.confirmed if acked == -2 else acked,
+            flow.sent_by(1 - side.direction).sequence,
         )
+        pieces.append(piece)
         if flow.packet < 0:
             flow.packet = packets[-1]
         flow.sent_by(side.direction).length = offset + size
         self.delivered += size
-        old: i64 = len(side.last)
         if size and remember:
-            if old == 0:
-                self.remembered_sides[side.number] = side
-            self._history += size - old
-            side.last = data
-            side.last_at = side.next
-            while self._history > HISTORY:
-                number = next(iter(self.remembered_sides))
-                oldest = self.remembered_sides.pop(number)
-                self._history -= len(oldest.last)
-                oldest.last = b""
+            self._remember(side, piece, size)
         side.next += size
         if side.hole_end < side.next:
             side.hole_end = side.next
         side.last_time = complete_us if complete_us > time_us else time_us
         side.last_packets = packets
 
+    def _remember(self, side: Side, piece: Piece, size: i64) -> None:
+        """Keep a piece, to compare what comes again with it."""
+        past = side.past
+        if past is NO_PAST:
+            past = side.past = []
+            self.remembered_sides[side.number] = side
+        past.append(piece)
+        size += PIECE_COST
+        side.past_bytes += size
+        self._history += size
+        if side.past_bytes > 2 * PAST:  # seldom, so that what is left is seldom moved
+            count: i64 = 0
+            while side.past_bytes > PAST:
+                old: i64 = len(past[count].data) + PIECE_COST
+                side.past_bytes -= old
+                self._history -= old
+                count += 1
+            del past[:count]
+        while self._history > HISTORY:
+            oldest = self.remembered_sides[next(iter(self.remembered_sides))]
+            kept = oldest.past[-1:] if len(oldest.past) > 1 else NO_PAST
+            self.forget(oldest)
+            if kept:
+                oldest.past = kept
+                oldest.past_bytes = len(kept[0].data) + PIECE_COST
+                self._history += oldest.past_bytes
+                self.remembered_sides[oldest.number] = oldest
+
+    def forget(self, side: Side) -> None:
+        """Keep no pieces of a direction any more."""
+        if side.past is not NO_PAST:
+            self._history -= side.past_bytes
+            side.past = NO_PAST
+            side.past_bytes = 0
+            del self.remembered_sides[side.number]
+
     def skip(self, side: Side, size: i64) -> None:
         """Count bytes at side.next as missing."""
+        if side.started:  # datagrams have no positions
+            if side.holes is None:
+                side.holes = []
+            side.holes.append((side.next, side.next + size))
+            if len(side.holes) > HOLES_KEPT:
+                del side.holes[0]
         direction = side.flow.sent_by(side.direction)
         if side.gap == 0:
             direction.gap_count += 1
@@ -160,15 +192,84 @@ class Sequencer:
         side.note("snap-length", side.next, f"the capture cut off {missing} bytes")
         side.hole_end = max(side.hole_end, side.next + missing)
 
-    def _compare(self, side: Side, position: i64, data: bytes, stop: i64, packets: tuple[int, ...]) -> None:
-        """Compare retransmitted bytes data[:stop], at `position`, with the last that were given out."""
-        first: i64 = max(position, side.last_at)
-        last: i64 = min(position + stop, side.last_at + len(side.last))
-        if first >= last:
+    def come_again(
+        self,
+        side: Side,
+        position: i64,
+        data: bytes,
+        time_us: i64,
+        packets: tuple[int, ...],
+        pieces: list[Piece],
+    ) -> None:
+        """Take bytes of positions that were given out or given up: those that are not equal are late."""
+        past = side.past
+        run = side.late
+        if run is not None:
+            past = [*past, self._late_piece(side, run)]
+        for start, end, what in compared(past, side.holes, int(side.origin), int(position), data):
+            if not what:
+                self.count_again(side, end - start)
+                continue
+            if what == "different":
+                self._conflict(side, position + start, side.last_packets, packets)
+            elif what == "missed" and side.holes is not None:
+                side.holes = filled(side.holes, int(position) + start, int(position) + end)
+            self._add_late(side, what, int(position) + start, data[start:end], int(time_us), packets, pieces)
+
+    def _add_late(
+        self,
+        side: Side,
+        what: str,
+        position: int,
+        data: bytes,
+        time_us: int,
+        packets: tuple[int, ...],
+        pieces: list[Piece],
+    ) -> None:
+        """Add late bytes to those that came last, or give these out before."""
+        run = side.late
+        if run is not None and not run.takes(what, position, len(data), packets):
+            self.give_late(side, pieces)
+            run = None
+        if run is None:
+            run = side.late = LateRun(what, position)
+            self.late_sides[side.number] = side
+        run.add(data, time_us, packets)
+        self._late_bytes += len(data)
+        while self._late_bytes > ALL_LATE:
+            self.give_late(self.late_sides[next(iter(self.late_sides))], pieces)
+
+    def give_late(self, side: Side, pieces: list[Piece]) -> None:
+        """Give out the late bytes that came last."""
+        run = side.late
+        if run is None:
             return
-        old = side.last[first - side.last_at : last - side.last_at]
-        if old != data[first - position : last - position]:
-            self._conflict(side, first, side.last_packets, packets)
+        side.late = None
+        del self.late_sides[side.number]
+        piece = self._late_piece(side, run)
+        size = len(piece.data)
+        self._late_bytes -= size
+        self.delivered += size
+        side.flow.sent_by(side.direction).late += size
+        pieces.append(piece)
+        self._remember(side, piece, size)
+
+    def _late_piece(self, side: Side, run: LateRun) -> Piece:
+        origin = int(side.origin)
+        _, time_us, packets = run.parts[-1]
+        return Piece(
+            side.flow,
+            int(side.direction),
+            run.start - origin,
+            b"".join(run.data),
+            time_us,
+            packets,
+            0,
+            NO_NOTES,
+            "",
+            late=run.what,
+            parts=tuple([(end - origin, at, numbers) for end, at, numbers in run.parts]),
+        )
 
     def _conflict(self, side: Side, position: i64, packets: tuple[int, ...], later: tuple[int, ...]) -> None:
         """Note that bytes of `later` packets differ from those of `packets`, at the same position."""
@@ -182,7 +283,8 @@ class Sequencer:
             if files[0] != files[1] and len(self.contradictions) < CONTRADICTIONS_KEPT:
                 self.contradictions[files] = True
 
-    def _count_again(self, side: Side, size: i64) -> None:
+    def count_again(self, side: Side, size: i64) -> None:
+        """Count bytes that came again."""
         self.retransmitted += size
         side.flow.sent_by(side.direction).retransmitted += size
 
@@ -205,8 +307,9 @@ class Sequencer:
             if side.known and position < side.origin - 1:  # one byte before may be a keep-alive's
                 self.contradict(side.last_packets, packets)
             if size > 1 or end != side.next:
-                self._compare(side, position, data, begin, packets)
-            self._count_again(side, begin)
+                self.come_again(side, position, data[:begin], time_us, packets, pieces)
+            else:
+                self.count_again(side, begin)
             position += begin
             if begin == size and (missing == 0 or end + missing <= side.next):
                 return
@@ -221,9 +324,11 @@ class Sequencer:
             start: i64 = starts[at - 1]
             known: i64 = min(start + len(before), end) - position
             if known > 0:
-                if before[position - start : position - start + known] != data[begin : begin + known]:
-                    self._conflict(side, position, held[at - 1].packets, packets)
-                self._count_again(side, known)
+                again = data[begin : begin + known]
+                if before[position - start : position - start + known] == again:
+                    self.count_again(side, known)
+                else:
+                    self._differ(side, position, again, held[at - 1], time_us, packets, pieces)
                 begin += known
                 position += known
         added: i64 = 0
@@ -247,9 +352,11 @@ class Sequencer:
             if begin < size:
                 there = held[at].data
                 known = min(len(there), size - begin)
-                if there[:known] != data[begin : begin + known]:
-                    self._conflict(side, position, held[at].packets, packets)
-                self._count_again(side, known)
+                again = data[begin : begin + known]
+                if there[:known] == again:
+                    self.count_again(side, known)
+                else:
+                    self._differ(side, position, again, held[at], time_us, packets, pieces)
                 begin += known
                 position += known
                 at += 1
@@ -284,6 +391,20 @@ class Sequencer:
             oldest.note("capture-limit", oldest.next, f"more than {ALL_WAITING} bytes of all streams waited")
             self.give_up(oldest, pieces)
 
+    def _differ(
+        self,
+        side: Side,
+        position: i64,
+        data: bytes,
+        held: Held,
+        time_us: i64,
+        packets: tuple[int, ...],
+        pieces: list[Piece],
+    ) -> None:
+        """Take bytes that differ from those that wait at their position."""
+        self._conflict(side, position, held.packets, packets)
+        self._add_late(side, "different", int(position), data, int(time_us), packets, pieces)
+
     def give_up(self, side: Side, pieces: list[Piece]) -> None:
         """Continue after the first gap; without a start, begin with the first byte that waits."""
         if side.doubt == side.starts[0] and self.is_doubtful(side):
@@ -313,7 +434,7 @@ class Sequencer:
         del side.held[at]
         side.waiting -= 1 + WAITING_COST
         self._waiting_bytes -= 1 + WAITING_COST
-        self._count_again(side, 1)
+        self.count_again(side, 1)
         if side.starts:
             side.waiting_since = side.held[0].time_us
         else:
@@ -354,7 +475,10 @@ class Sequencer:
                 before: i64 = side.next - starts[count - 1]
                 if before > 0:
                     # only bytes that the capture cut off, and that arrived after all, lie before
-                    self._count_again(side, min(before, len(waiting.data)))
+                    again = waiting.data[:before]
+                    at = starts[count - 1]
+                    if again:
+                        self.come_again(side, at, again, waiting.time_us, waiting.packets, pieces)
                     data = waiting.data[before:]
                 else:
                     data = waiting.data

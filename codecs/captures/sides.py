@@ -4,7 +4,8 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from wirelens.codecs.captures.flow import Flow, State
+from wirelens.codecs.captures.flow import Flow, Piece, State
+from wirelens.codecs.captures.late import PIECE_COST, Hole, LateRun, saved_past
 from wirelens.codecs.codes import Note
 
 NOTES_KEPT: Final = 16  # notes that wait for the next piece of a direction
@@ -30,6 +31,7 @@ class Held:
 # Most streams never wait: these are their lists then, and never changed.
 NO_STARTS: Final[list[int]] = []
 NO_HELD: Final[list[Held]] = []
+NO_PAST: Final[list[Piece]] = []
 
 NO_DOUBT: Final = -(1 << 62)  # no position
 
@@ -55,15 +57,17 @@ class Side:
         "held",
         "hint",
         "hole_end",
+        "holes",
         "known",
-        "last",
-        "last_at",
         "last_packets",
         "last_time",
+        "late",
         "next",
         "notes",
         "number",
         "origin",
+        "past",
+        "past_bytes",
         "started",
         "starts",
         "waiting",
@@ -98,8 +102,10 @@ class Side:
         self.held: list[Held] = NO_HELD
         self.waiting: i64 = 0
         self.waiting_since: i64 = 0
-        self.last: bytes = b""
-        self.last_at: i64 = 0
+        self.past: list[Piece] = NO_PAST  # the last pieces, to compare what comes again with
+        self.past_bytes: i64 = 0  # of them
+        self.holes: list[Hole] | None = None  # missing bytes that were given up
+        self.late: LateRun | None = None  # what came last, if it came after the stream had moved on
         self.notes: list[Note] | None = None
         self.last_time: i64 = 0
         self.last_packets: tuple[int, ...] = ()
@@ -141,6 +147,7 @@ class Side:
         held = [
             (part.data, int(part.missing), int(part.time_us), part.packets, part.acked) for part in self.held
         ]
+        late = self.late
         return (
             self.number,
             (self.begun, self.started, self.known, self.ended, self.has_fin, self.has_acked, self.has_hint),
@@ -149,14 +156,15 @@ class Side:
             (int(self.early), int(self.waiting), int(self.waiting_since)),
             tuple(self.starts),
             tuple(held),
-            (self.last, int(self.last_at), int(self.last_time), self.last_packets),
+            (int(self.last_time), self.last_packets, saved_past(self.past), tuple(self.holes or ())),
+            () if late is None else late.save(),
             tuple([tuple(note) for note in self.notes or ()]),
         )
 
     @staticmethod
     def load(flow: Flow, direction: i64, state: State) -> "Side":
         """The side that `save` gave, of a flow and direction."""
-        number, flags, positions, more, waits, starts, held, last, notes = state
+        number, flags, positions, more, waits, starts, held, last, late, notes = state
         side = Side(number, flow, direction)
         side.begun, side.started, side.known, side.ended, side.has_fin, side.has_acked, side.has_hint = flags
         side.base, side.origin, side.next, side.fin, side.acked = positions
@@ -165,8 +173,14 @@ class Side:
         if starts:
             side.starts = list(starts)
             side.held = [Held(part[0], part[1], part[2], tuple(part[3]), part[4]) for part in held]
-        side.last, side.last_at, side.last_time = last[0], last[1], last[2]
-        side.last_packets = tuple(last[3])
+        side.last_time, side.last_packets = last[0], tuple(last[1])
+        if last[2]:
+            side.past = [Piece.load(flow, int(direction), piece) for piece in last[2]]
+            side.past_bytes = sum([len(piece.data) + PIECE_COST for piece in side.past])
+        if last[3]:
+            side.holes = [(hole[0], hole[1]) for hole in last[3]]
+        if late:
+            side.late = LateRun.load(late)
         if notes:
             side.notes = [Note(code, position, text) for code, position, text in notes]
         return side

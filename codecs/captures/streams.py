@@ -174,6 +174,9 @@ class Assembler(Sequencer):
             self._late(first, second, now_us, idle, pieces)
             self._late(second, first, now_us, idle, pieces)
             self._order(conversation, now_us, count, pieces)
+        if idle:
+            for side in list(self.late_sides.values()):
+                self.give_late(side, pieces)
         return pieces
 
     def _late(self, side: Side, other: Side, now_us: i64, idle: bool, pieces: list[Piece]) -> None:
@@ -201,6 +204,8 @@ class Assembler(Sequencer):
         for conversation in self._table.values():
             for side in (conversation.first, conversation.second):
                 sizes.extend([(len(held.data), held.packets[-1]) for held in side.held if held.data])
+                if side.late is not None:
+                    sizes.extend(side.late.waiting())
             if conversation.ordering is not None:
                 ordering = conversation.ordering
                 late = [*ordering.first, *ordering.second]
@@ -246,9 +251,13 @@ class Assembler(Sequencer):
             if side.held:
                 self.waiting_sides[side.number] = side
                 self._waiting_bytes += side.waiting
-            if side.last:
+            if side.past:
                 self.remembered_sides[side.number] = side
-                self._history += len(side.last)
+                self._history += side.past_bytes
+            if side.late is not None:
+                self.late_sides[side.number] = side
+                self._late_bytes += side.late.end - side.late.start
+                self.payload += side.late.end - side.late.start
 
     def _open(self, segment: Segment, pieces: list[Piece]) -> _Conversation:
         key = segment.key
@@ -311,8 +320,12 @@ class Assembler(Sequencer):
         if ordering is None and conversation.first.starts and conversation.second.starts:
             ordering = Ordering()
         given = pieces if ordering is None else []
+        self.give_late(conversation.first, given)
+        self.give_late(conversation.second, given)
         self.finish(conversation.first, reason, given)
         self.finish(conversation.second, reason, given)
+        self.forget(conversation.first)
+        self.forget(conversation.second)
         if ordering is not None:
             self.delivered += int(ordering.size)
             ordering.add(given)
@@ -389,13 +402,12 @@ class Assembler(Sequencer):
         length: i64 = len(payload)
         self.payload += length
         if length or segment.missing:
-            if side.ended:
-                self.retransmitted += length
-                flow.sent_by(direction).retransmitted += length
-                return
             packets: tuple[int, ...] = segment.fragments
             if not packets:
                 packets = (int(segment.packet),)
+            if side.ended:
+                self._after_end(side, payload, segment, packets, pieces)
+                return
             if not side.begun:
                 side.begin(sequence)
             position: i64 = side.place(sequence)
@@ -404,6 +416,8 @@ class Assembler(Sequencer):
                 side.has_fin = False
             if side.started and position == side.next and not side.starts:
                 if length:
+                    if side.late is not None:
+                        self.give_late(side, pieces)
                     self.deliver(side, payload, time_us, packets, pieces, True)
                 if segment.missing:
                     self.cut(side, segment.missing)
@@ -442,6 +456,18 @@ class Assembler(Sequencer):
             self._overdue(side, other.begun, other.ended, time_us, pieces)
         if side.ended and other.ended and not conversation.closed:
             self._shut(conversation, pieces)
+
+    def _after_end(
+        self, side: Side, payload: bytes, segment: Segment, packets: tuple[int, ...], pieces: list[Piece]
+    ) -> None:
+        """Take bytes of a direction that has ended; one at its end is a keep-alive's."""
+        position = side.place(segment.sequence)
+        size: i64 = max(0, min(side.next - position, len(payload)))
+        if side.started and size and (size > 1 or position + 1 != side.next):
+            self.come_again(side, position, payload[:size], segment.time_us, packets, pieces)
+            self.count_again(side, len(payload) - size)
+        else:
+            self.count_again(side, len(payload))
 
     def _observe(self, flow: Flow, direction: i64, sequence: i64, segment: Segment) -> None:
         """Add a segment to the histories of its flow; `sequence` is that of its first byte."""

@@ -99,13 +99,15 @@ def sums_agree(target: Path) -> None:
     ledger = table(target, "_ledger")
     for row in ledger:
         assert row["read"] == row["overhead"] + row["payload"], row
-        parts = ("decoded", "quarantined", "unrecognised", "retransmitted", "filtered", "pending")
+        parts = ("decoded", "quarantined", "unrecognised", "retransmitted", "late", "filtered", "pending")
         assert row["payload"] == sum(row[part] for part in parts), row
     messages = table(target, "messages")
     assert sum(row["messages"] for row in ledger) == len(messages)
     assert sum(row["decoded"] for row in ledger) == sum(row["length"] for row in messages)
     quarantine = table(target, "quarantine")
     unknown = [row["length"] for row in quarantine if row["error_code"] == "unknown-protocol"]
+    late = [row["length"] for row in quarantine if row["error_code"] == "late"]
+    assert sum(row["late"] for row in ledger) == sum(late)
     assert sum(row["unrecognised"] for row in ledger) == sum(unknown)
     sizes = [row["length"] for row in quarantine if row["length"] is not None]  # damaged files have none
-    assert sum(row["quarantined"] for row in ledger) == sum(sizes) - sum(unknown)
+    assert sum(row["quarantined"] for row in ledger) == sum(sizes) - sum(unknown) - sum(late)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from building import CLIENT, SERVER, ethernet, ipv4, pcap, tcp
 from feeding import fed
 from inprocess import contents, run, sums_agree, table
 from made import capture, frames, rotated
@@ -151,6 +152,36 @@ def test_runs_that_resume_are_as_one(
     known = [row for row in contents(merged) if "unknown-protocol" not in row]
     # of a stream that nobody recognises, each run counts its part
     assert [row for row in contents(tmp_path / "out") if "unknown-protocol" not in row] == known
+
+
+def test_a_file_that_comes_late_is_not_lost(tmp_path: Path) -> None:
+    """What its streams went on without is decoded on its own, or is in the quarantine; no byte is in both."""
+    requests = [b"\x1e\0\0\1\x08\x11\0\0\x08" + number.to_bytes(8, "big") + bytes(4) for number in range(60)]
+    size = len(requests[0])
+    packets = []
+    for number, data in enumerate(requests):
+        packets.append(ethernet(ipv4(tcp(seq=1 + number * size, data=data))))
+        ack = 1 + (number + 1) * size
+        packets.append(ethernet(ipv4(tcp(1080, 40000, ack=ack), source=SERVER, destination=CLIENT)))
+    middle = packets[40:80]
+    middle += [middle[0], ethernet(ipv4(tcp(seq=1 + 25 * size, data=bytes(size))))]
+    (tmp_path / "in").mkdir()
+    paths = []
+    for name, cut in enumerate((packets[:40], middle, packets[80:])):
+        paths.append(tmp_path / "in" / f"{name}.pcap")
+        paths[-1].write_bytes(pcap(cut, times=[(name * 40 + at) * 2_000_000 for at in range(len(cut))]))
+    run([paths[0], paths[2]], tmp_path / "out", resume=True)
+    run([paths[1]], tmp_path / "out", resume=True, final=True)
+    sums_agree(tmp_path / "out")
+    (row,) = (row for row in table(tmp_path / "out", "_ledger") if row["file"] == str(paths[1]))
+    assert (row["decoded"], row["retransmitted"], row["late"]) == (20 * size, size, size)
+    found = table(tmp_path / "out", "messages")
+    assert len(found) == 60
+    assert sum("late" in str(message["notes"]) for message in found) == 20
+    (late,) = table(tmp_path / "out", "quarantine")
+    assert (late["error_code"], late["offset"], late["raw"]) == ("late", 25 * size, bytes(size))
+    (connection,) = table(tmp_path / "out", "connections")
+    assert (connection["client_late"], connection["client_retransmitted"]) == (21 * size, size)
 
 
 def test_a_file_that_grows_is_continued(mixed: list[bytes], merged: Path, tmp_path: Path) -> None:

@@ -29,14 +29,17 @@ def run(data: bytes, size: int) -> tuple[Reader, dict[tuple[int, int], bytes], l
     pieces = []
     for start in range(0, len(data), size):
         pieces += fed(reader, data[start : start + size])
-    for piece in pieces + reader.close():
+    pieces += reader.close()
+    for piece in pieces:
         stream = (piece.flow.number, piece.direction)
-        streams[stream] = streams.get(stream, b"") + piece.data
+        if not piece.late:
+            streams[stream] = streams.get(stream, b"") + piece.data
         notes += [note.code for note in piece.notes]
     assert reader.bytes_fed == len(data)
     assert reader.bytes_read == reader.overhead + reader.payload
     assert reader.payload == reader.delivered + reader.retransmitted
-    assert reader.delivered == sum(map(len, streams.values()))
+    late = sum(len(piece.data) for piece in pieces if piece.late)
+    assert reader.delivered == late + sum(map(len, streams.values()))
     return reader, streams, notes
 
 

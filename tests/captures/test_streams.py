@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import Assembler, Flow, Piece, Reader, Segment, flows, sequencing
 from wirelens.codecs.captures import streams as limits
+from wirelens.codecs.captures.late import PAST
 from wirelens.codecs.captures.packets import DUPLICATE
 from wirelens.codecs.conversations import Conversations
 
@@ -61,6 +62,9 @@ class Sink:
     def take(self, found: list[Piece]) -> list[Piece]:
         for piece in found:
             stream = (piece.flow.number, piece.direction)
+            if piece.late:
+                assert piece.offset + len(piece.data) == piece.parts[-1][0]
+                continue
             assert stream not in self.ended
             assert piece.gap >= 0
             assert piece.offset == self.next.get(stream, 0) + piece.gap
@@ -83,7 +87,11 @@ class Sink:
         return self
 
     def data(self, direction: int = 0, flow: int = 1) -> bytes:
-        return b"".join(p.data for p in self.pieces if (p.flow.number, p.direction) == (flow, direction))
+        mine = [p for p in self.pieces if (p.flow.number, p.direction) == (flow, direction)]
+        return b"".join(p.data for p in mine if not p.late)
+
+    def late(self) -> list[tuple[int, bytes, str]]:
+        return [(piece.offset, piece.data, piece.late) for piece in self.pieces if piece.late]
 
     def notes(self) -> list[tuple[str, int]]:
         return [(note.code, note.offset) for piece in self.pieces for note in piece.notes]
@@ -165,10 +173,54 @@ def test_conflicts_are_notes() -> None:
     sink.add(segment(1, b"abcdef"))
     (piece,) = sink.add(segment(5, b"eXgh"))
     assert (piece.data, sink.notes()) == (b"gh", [("overlap-conflict", 4)])
+    assert sink.close().late() == [(4, b"eX", "different")]
+    assert sink.assembler.retransmitted == 0
     sink = started()
     sink.add(segment(5, b"efgh"), segment(3, b"cdXXXXij"), segment(1, b"abc"))
     assert sink.close().data() == b"abcdefghij"
     assert ("overlap-conflict", 4) in sink.notes()
+    assert sink.late() == [(4, b"XXXX", "different")]
+
+
+def test_what_comes_after_its_stream_has_moved_on_is_late() -> None:
+    sink = started()
+    sink.add(segment(1, b"abc", number=1), segment(14, b"nop", number=2, time=10))
+    sink.add(segment(501, b"", ACK, side=1, ack=17, time=2_000_000))
+    assert sink.data() == b"abcnop"
+    assert sink.add(segment(6, b"fgh", number=3), segment(9, b"ijk", number=4)) == []
+    sink.add(segment(2, b"bcdefgh", number=5))  # all seen before, but de
+    sink.add(segment(9, b"ijk", number=6))
+    sink.add(segment(17, b"q", number=7))
+    assert sink.late() == [(5, b"fghijk", "missed"), (3, b"de", "missed")]
+    assert sink.pieces[-1].data == b"q"  # the last that waited comes before what is next
+    assert [part for piece in sink.pieces for part in piece.parts] == [
+        (8, 0, (3,)),
+        (11, 0, (4,)),
+        (5, 0, (5,)),
+    ]
+    sink.add(segment(18, flags=FIN), segment(501, b"", FIN | ACK, side=1))
+    sink.add(segment(12, b"lm"), segment(12, b"lm"), segment(12, b"lM"))
+    sink.close()
+    assert sink.late()[2:] == [(11, b"lm", "missed"), (11, b"lM", "different")]
+    assert sink.assembler.retransmitted == 2 + 3 + 3 + 2
+    assert sink.pieces[0].flow.directions[0].late == 6 + 2 + 2 + 2
+
+
+def test_what_came_before_a_stream_was_joined_is_late() -> None:
+    sink = Sink()
+    sink.add(*(segment(100 + at, b"x", PSH | ACK) for at in range(sequencing.JOIN_SEGMENTS)))
+    sink.add(segment(90, b"0123456789xx"))
+    assert sink.close().late() == [(-10, b"0123456789", "missed")]
+    assert sink.assembler.retransmitted == 2
+
+
+def test_bytes_too_old_to_be_compared_are_late() -> None:
+    sink = started()
+    for at in range(0, 4 * PAST, 1000):
+        sink.add(segment(1 + at, bytes(1000)))
+    sink.add(segment(1, bytes(1000)), segment(1 + 3 * PAST + 1000, bytes(1000)))
+    assert sink.close().late() == [(0, bytes(1000), "old")]
+    assert sink.assembler.retransmitted == 1000
 
 
 def test_keep_alives_do_not_enter_the_stream() -> None:
@@ -908,6 +960,6 @@ def test_a_large_capture_takes_little_memory() -> None:
     size = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert reader.bytes_read == total > 20_000_000
-    assert size < 3_000_000
+    assert size < 3_000_000 + sequencing.HISTORY  # pieces that are kept for comparison
     reader.close()
     assert reader.delivered == 20_000_000

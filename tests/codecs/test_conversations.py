@@ -109,6 +109,30 @@ def test_a_gap_ends_a_message_and_the_next_provable_one_is_found() -> None:
     assert codes.count("missing-bytes") == 1
 
 
+def test_late_bytes_are_decoded_on_their_own() -> None:
+    """In no pair, and with a note; what does not decode has the error "late"."""
+    talk = Talk(Conversations(arrivals=True))
+    talk.say(0, request(1))
+    both = request(2) + request(3)[:-1]
+    middle = 17 + len(request(2))
+    parts = ((middle, 5, (7,)), (17 + len(both), 6, (8,)))
+    late = Piece(talk.flow, 0, 17, both, 6, (8,), 0, (), "", late="missed", parts=parts)
+    whole, cut = talk.conversations.feed([late])
+    assert (whole.record.kind, whole.time_us, whole.packets, whole.pair) == ("request", 5, (7,), "")
+    assert [note.code for note in whole.record.notes] == ["late"]
+    error = cut.record.error
+    assert error is not None
+    assert (error.code, cut.packets, cut.record.length) == ("late", (8,), len(both) - len(request(2)))
+    for piece in (
+        Piece(talk.flow, 0, 0, request(9), 6, (9,), 0, (), "", late="different", parts=((22, 6, (9,)),)),
+        Piece(talk.flow, 1, -22, request(9), 6, (9,), 0, (), "", late="missed", parts=((0, 6, (9,)),)),
+    ):
+        (message,) = talk.conversations.feed([piece])
+        assert message.record.error is not None
+        assert message.record.error.code == "late"
+        assert '"error": {"code": "late"' in message.record.json_text()
+
+
 def test_notes_without_a_record_are_not_lost() -> None:
     late = Note("reset-text", 0, "a reset carries 7 bytes of text")
     for directions in ((0, 1), (0,)):
