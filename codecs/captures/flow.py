@@ -187,10 +187,12 @@ class Flow:
 
     def address(self, direction: int) -> str:
         """The address of a side as text."""
-        from socket import AF_INET, AF_INET6, inet_ntop  # slow to import, and not always needed
-
         host = self.hosts[direction]
-        return inet_ntop(AF_INET if len(host) == 4 else AF_INET6, host)
+        if len(host) == 4:
+            return f"{host[0]}.{host[1]}.{host[2]}.{host[3]}"
+        from socket import AF_INET6, inet_ntop  # slow to import, and not always needed
+
+        return inet_ntop(AF_INET6, host)
 
     def endpoint(self, direction: int) -> str:
         """Address and port of a side as text."""

@@ -209,6 +209,8 @@ class BodyReader(HessianContent):
         cursor = self.cursor
         start = cursor.pos
         first = tape.size()
+        if self.values.plain_text(member):
+            return first
         self.values.read(1, member)
         node = tape.last_from(first)
         kind = tape.kind(node)

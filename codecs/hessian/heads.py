@@ -10,7 +10,6 @@ from wirelens.codecs.hessian.parts import Parts
 from wirelens.codecs.hessian.tables import (
     CLASS_FIELDS,
     CLASS_FLAGS,
-    CLASS_NAMES,
     CLASS_NODE,
     CLASS_WORDS,
     COSTLY,
@@ -19,10 +18,8 @@ from wirelens.codecs.hessian.tables import (
     REPEATS_FACTOR,
     REPEATS_FREE,
     SAME,
-    TYPE_END,
     TYPE_FIRST,
     TYPE_NODE,
-    TYPE_START,
     TYPE_WORDS,
 )
 from wirelens.codecs.hessian.well_known_classes import (
@@ -75,8 +72,7 @@ class Heads(Parts):
         if self.wide_seen or self.overlong_seen:  # another type may have the same text in other bytes
             first = -2
         self.wide_seen = self.wide_seen or wide_before
-        types = append(append(tables.types, node), content)
-        tables.types = append(append(types, end), first)
+        tables.types = append(append(tables.types, node), first)
         return flags
 
     def _type_number(self, start: i64) -> i64:
@@ -100,11 +96,11 @@ class Heads(Parts):
             )
         else:
             defined = types[place + TYPE_NODE]
-            text_start = types[place + TYPE_START]
+            text_start = self.tape.number(defined + 1)
             size = self.tape.end(defined) - self.tape.start(defined)
             if size > REPEATS_FACTOR:
                 self._repeat(size, start)
-            empty = text_start >= 0 and text_start == types[place + TYPE_END]
+            empty = text_start >= 0 and text_start == self.tape.end(defined)
             if empty or types[place + TYPE_FIRST] != number:
                 flags = forms.TYPE | forms.NUMBERED
         self.tape.leaf(t.TYPE | HIDDEN, start, cursor.pos, defined)
@@ -316,7 +312,8 @@ class Heads(Parts):
         place = index * CLASS_WORDS
         class_flags = classes[place + CLASS_FLAGS]
         if class_flags & COSTLY:
-            self._repeat(classes[place + CLASS_NAMES], start)
+            node = classes[place + CLASS_NODE]
+            self._repeat(self.tape.end(node) - self.tape.start(node), start)
         if class_flags & SAME:
             flags |= forms.NUMBERED
         usual = definitions == 1 and place + CLASS_WORDS == len(classes) and class_flags & (SAME | ODD) == 0
@@ -422,14 +419,14 @@ class Heads(Parts):
         elif flags == 0 and plain and before == 0 and action != d.CLASS_2006 and tape.head(node + 1) & SIMPLE:
             learn_definition(tape, node, data)
         odd = flags & ODD != 0 or named_by_type
-        same = tables.find_class(tape, data, node, name, pos, odd) >= 0
+        same = tables.find_class(tape, data, node, odd) >= 0
         if same or self.wide_seen or self.overlong_seen:
             flags |= SAME
         self.wide_seen = self.wide_seen or wide_before
         if valued:
             tape.set_flags(node, t.VALUED)
             fields = 1
-        tables.add_class(node, fields, name, pos, flags, pos - start)
+        tables.add_class(node, fields, flags, pos - start)
 
     def _type_name(self, start: i64) -> None:
         """Read the number of a type that names a class: the draft's `u` and an int."""
@@ -456,11 +453,10 @@ class Heads(Parts):
         node = tape.paste(known.nodes, start)
         if before:
             tape.set_number(node, before)
-        name = tape.number(node + 1)
         end = tape.end(node)
         flags: i64 = 0
-        if self.tables.find_class(tape, self.data, node, name, end, False) >= 0:
+        if self.tables.find_class(tape, self.data, node, False) >= 0:
             flags = SAME
         cursor.pos = end
-        self.tables.add_class(node, known.fields, name, end, flags, end - start)
+        self.tables.add_class(node, known.fields, flags, end - start)
         return True

@@ -10,14 +10,11 @@ from wirelens.codecs.hessian.texts import content_of
 from wirelens.codecs.scan import same_bytes
 from wirelens.codecs.tape import Tape
 
-# The words of a class in `Tables.classes`.
+# The words of a class in `Tables.classes`; its CLASS node has the rest.
 CLASS_NODE: Final = 0
 CLASS_FIELDS: Final = 1  # how many
-CLASS_NAME: Final = 2  # where the content of its name starts; -1 for a name in chunks
-CLASS_END: Final = 3  # where the definition ends
-CLASS_FLAGS: Final = 4
-CLASS_NAMES: Final = 5  # bytes of its name and its fields' names, where it is COSTLY
-CLASS_WORDS: Final = 6
+CLASS_FLAGS: Final = 2
+CLASS_WORDS: Final = 3
 
 # Flags of a class.
 SAME: Final = 1  # an earlier class has the same name and fields
@@ -25,12 +22,10 @@ NAMED: Final = 2  # its name is in an unusual form
 ODD: Final = 4  # something else about its bytes is unusual
 COSTLY: Final = 8  # an object may be so much smaller than its names that its uses are counted
 
-# The words of a type in `Tables.types`.
+# The words of a type in `Tables.types`; its TYPE node has the rest.
 TYPE_NODE: Final = 0
-TYPE_START: Final = 1  # of its content
-TYPE_END: Final = 2
-TYPE_FIRST: Final = 3  # the number of the first type with the same text
-TYPE_WORDS: Final = 4
+TYPE_FIRST: Final = 1  # the number of the first type with the same text
+TYPE_WORDS: Final = 2
 
 # Names are sent once, and shown at each use: what their uses add stays in proportion to the bytes.
 REPEATS_FACTOR: Final = 64  # bytes of repeated names for each byte of the scope,
@@ -66,15 +61,14 @@ class Tables:
         """The number of class definitions."""
         return len(self.classes) // CLASS_WORDS
 
-    def add_class(self, node: i64, fields: i64, name: i64, end: i64, flags: i64, names: i64) -> None:
-        """Give a definition of `names` bytes the next number; the arguments are the words of a class."""
+    def add_class(self, node: i64, fields: i64, flags: i64, names: i64) -> None:
+        """Give a definition of `names` bytes the next number; the others are the words of a class."""
         if names > REPEATS_FACTOR * (1 + fields):
             flags |= COSTLY
             self.repeated -= names  # its first use repeats nothing
-        classes = append(append(self.classes, node), fields)
-        self.classes = append(append(append(append(classes, name), end), flags), names)
+        self.classes = append(append(append(self.classes, node), fields), flags)
 
-    def find_class(self, tape: Tape, data: bytes, node: i64, name: i64, end: i64, odd: bool) -> i64:
+    def find_class(self, tape: Tape, data: bytes, node: i64, odd: bool) -> i64:
         """The number of the first class with the same name and fields as CLASS node `node`; -1 if it is new.
 
         `odd`: bytes that differ may have the same meaning.
@@ -83,14 +77,16 @@ class Tables:
         count = len(classes) // CLASS_WORDS
         keys = self.class_keys
         if keys is None and not odd and count <= _FEW:
-            size = end - name
+            name = tape.number(node + 1)
+            size = tape.end(node) - name
             name_size = tape.end(node + 1) - name
             at: i64 = 0
             while at < len(classes):
-                other = classes[at + CLASS_NAME]
+                defined = classes[at + CLASS_NODE]
+                other = tape.number(defined + 1)
                 if (
-                    classes[at + CLASS_END] - other == size
-                    and tape.end(classes[at + CLASS_NODE] + 1) - other == name_size
+                    tape.end(defined) - other == size
+                    and tape.end(defined + 1) - other == name_size
                     and same_bytes(data, other, name, size)
                 ):
                     return at // CLASS_WORDS
@@ -115,8 +111,9 @@ class Tables:
             size = end - start
             at: i64 = 0
             while at < len(types):
-                other = types[at + TYPE_START]
-                if types[at + TYPE_END] - other == size and same_bytes(data, other, start, size):
+                defined = types[at + TYPE_NODE]
+                other = tape.number(defined + 1)
+                if tape.end(defined) - other == size and same_bytes(data, other, start, size):
                     return at // TYPE_WORDS
                 at += TYPE_WORDS
             return -1
