@@ -347,7 +347,11 @@ def calls_of_capture(command: str, settings: Settings) -> Sequence[str | Path]:
     return [*CALL_COMMANDS[command], capture_of(settings.capture // 4, settings)[0]]
 
 
-CALL_COMMANDS = {"calls": ["calls", "--format", "jsonl"], "stats": ["stats"]}
+CALL_COMMANDS = {
+    "calls": ["calls", "--format", "jsonl"],
+    "calls-text": ["calls"],
+    "stats": ["stats"],
+}
 
 
 # ---- memory
@@ -596,7 +600,7 @@ ROWS: list[Row] = [
             unit=" MB",
             long=True,
         )
-        for command in CALL_COMMANDS
+        for command in ("calls", "stats")
     ),
     Row(
         "memory-capture",

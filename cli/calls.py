@@ -213,7 +213,7 @@ def write_text(rows: Rows, output: Output) -> None:
         if rows.reading.live and not live:
             live = True
             output.live()
-        if not rows.sort:
+        if not rows.sort and output.layout.width is not None:
             rows.count(calls)
         waiting += calls
         if len(waiting) >= ROWS:

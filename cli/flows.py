@@ -250,7 +250,7 @@ class Row:
 
     def as_cells(self) -> bytes:
         """The cells of the table."""
-        from wirelens.formatters.summary import duration
+        from wirelens.codecs.numbers import duration
 
         first, second = self.flow.directions
         cells = (

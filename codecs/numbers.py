@@ -218,6 +218,24 @@ def time_text(microseconds: i64) -> str:
     return out.getvalue().decode()
 
 
+def duration(seconds: float) -> str:
+    """A duration with three significant digits in µs, ms or s; from 100 s on in minutes and hours."""
+    if seconds >= 100.0:
+        minutes, rest = divmod(round(seconds), 60)
+        if minutes < 100:
+            return f"{minutes} min {rest} s"
+        return f"{minutes // 60:,} h {minutes % 60} min"
+    if seconds < 0.0009995:
+        return f"{seconds * 1e6:.0f} µs"
+    unit = "s"
+    if seconds < 0.9995:
+        seconds *= 1e3
+        unit = "ms"
+    if seconds >= 99.95:
+        return f"{seconds:.0f} {unit}"
+    return f"{seconds:.1f} {unit}" if seconds >= 9.995 else f"{seconds:.2f} {unit}"
+
+
 def write_seconds(out: BytesWriter, microseconds: i64) -> None:
     """Write a number of microseconds from 0 on in seconds, as Python writes the double."""
     rest = microseconds % 1_000_000

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from wirelens.codecs.captures.packets import FIN, PSH, RST, SYN
 from wirelens.codecs.captures.pcap import NUMBER_MASK
-from wirelens.codecs.numbers import time_text
+from wirelens.codecs.numbers import duration, time_text
 from wirelens.codecs.words import clean, count
 from wirelens.formatters import layout as lay
 from wirelens.formatters.calls import detail, latency, name_of, outcome
-from wirelens.formatters.summary import duration
 from wirelens.formatters.tree import tree
 
 if TYPE_CHECKING:

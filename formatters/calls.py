@@ -7,11 +7,10 @@ from math import log10
 from typing import TYPE_CHECKING
 
 from wirelens.codecs.call import ERROR, OK, ONE_WAY, UNANSWERED
-from wirelens.codecs.numbers import time_text
+from wirelens.codecs.numbers import duration, time_text
 from wirelens.codecs.words import clean, count
 from wirelens.formatters import layout as lay
 from wirelens.formatters.names import shortened_packages, split_package
-from wirelens.formatters.summary import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +93,10 @@ class CallTable:
         numbers = [str(call.call) for call in calls]
         times = [time_text(call.sent_us or 0) for call in calls]
         flows = [str(call.flow) for call in calls]
-        passed = [latency(call)[1] for call in calls]
+        passed = [
+            latency(call)[1] if (latency_us := call.latency_us) is None else duration(latency_us / 1e6)
+            for call in calls
+        ]
         measure = self.layout.measure
         widths = self.widths
         columns = (numbers, times, flows, names.values(), set(kinds), passed)

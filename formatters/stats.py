@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
+from wirelens.codecs.numbers import duration
 from wirelens.codecs.stats import PERCENTS, REST
 from wirelens.codecs.words import clean
 from wirelens.formatters import layout as lay
 from wirelens.formatters.names import shortened_packages, split_package
-from wirelens.formatters.summary import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

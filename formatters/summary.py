@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wirelens.codecs.numbers import time_text
+from wirelens.codecs.numbers import duration, time_text
 from wirelens.codecs.words import clean, count, shortened
 from wirelens.formatters import layout as lay
 from wirelens.formatters.names import initials, split_package
@@ -398,20 +398,6 @@ def _latency(record: Record) -> str:
     """The time between request and reply; empty if unknown."""
     source = record.origin
     return "" if source is None or source.latency_us < 0 else duration(source.latency_us / 1_000_000)
-
-
-def duration(seconds: float) -> str:
-    """A duration with three significant digits in µs, ms or s; from 100 s on in minutes and hours."""
-    if seconds >= 100:
-        minutes, rest = divmod(round(seconds), 60)
-        if minutes < 100:
-            return f"{minutes} min {rest} s"
-        return f"{minutes // 60:,} h {minutes % 60} min"
-    if seconds < 0.0009995:
-        return f"{seconds * 1e6:.0f} µs"
-    value, unit = (seconds * 1e3, "ms") if seconds < 0.9995 else (seconds, "s")
-    digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
-    return f"{value:.{digits}f} {unit}"
 
 
 def heading(record: Record, layout: Layout) -> Line:
