@@ -67,7 +67,7 @@ class Messages(Packets):
             raise cursor.short(1, "a message")
         byte: i64 = data[start]
         left = cursor.end - start
-        if byte in d.OPENERS[dialect]:
+        if d.may_open(dialect, byte):
             if dialect == d.FINAL:
                 if self._read_final(byte, root_head, number):
                     return

@@ -238,4 +238,6 @@ def _after_part(data: bytes, at: i64, end: i64, opener: i64) -> i64:
             return -1
         size = (size & 0x7F) << 7 | data[at]
         at += 1
-    return -1 if at + size > end else at + size
+    if at + size > end:
+        return -1
+    return at + size

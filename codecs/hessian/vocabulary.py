@@ -192,10 +192,28 @@ TABLES: Final[list[bytes]] = [
 OPENERS: Final = (b"cr", b"crpPECRH", b"HCEPp", b"cr")
 
 
+def _dialects_by_opener() -> bytes:
+    """Of each byte, the dialects in which it is one of OPENERS, a bit each."""
+    table = bytearray(256)
+    for dialect, openers in enumerate(OPENERS):
+        for byte in openers:
+            table[byte] |= 1 << dialect
+    return bytes(table)
+
+
+# A look into OPENERS itself makes a tuple, which took a fourth of the time for a row of short values.
+_OPENED: Final = _dialects_by_opener()
+
+
+def may_open(dialect: i64, byte: i64) -> bool:
+    """Whether messages of the dialect, other than plain values, may start with a byte."""
+    return _OPENED[byte] >> dialect & 1 == 1
+
+
 def opens_message(dialect: i64, data: bytes, pos: i64, end: i64) -> bool:
     """True where bytes that no value of the dialect has start a message at `pos`."""
     byte: i64 = data[pos]
-    if byte not in OPENERS[dialect]:
+    if not may_open(dialect, byte):
         return False
     if dialect == FINAL:
         if byte == 0x48:

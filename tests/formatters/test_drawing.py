@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from wirelens import codecs
 from wirelens.codecs import registry
+from wirelens.codecs.numbers import duration
 from wirelens.codecs.words import clean, count, quote
 from wirelens.formatters import layout as lay
 from wirelens.formatters.hexview import hexview
@@ -21,7 +22,7 @@ from wirelens.formatters.json import json as json_array
 from wirelens.formatters.layout import Layout, plain
 from wirelens.formatters.octets import c_array, dump, hex_digits
 from wirelens.formatters.palettes import LOOKS
-from wirelens.formatters.summary import Summaries, duration
+from wirelens.formatters.summary import Summaries
 from wirelens.formatters.terminal import Painter, cells
 from wirelens.formatters.tree import tree
 
