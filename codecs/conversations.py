@@ -14,7 +14,7 @@ from wirelens.codecs import registry
 from wirelens.codecs.captures.flow import Flow, Piece
 from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.codes import Note
-from wirelens.codecs.decoder import Decoder
+from wirelens.codecs.decoder import Decoder, inside_message
 from wirelens.codecs.detection import Detection, detect
 from wirelens.codecs.late_records import PACKETS, late_records
 from wirelens.codecs.pairing import Pairs
@@ -132,6 +132,9 @@ class Conversations:
             return
         if side is None:
             side = self._begin(flow, direction)
+            other = self._opposite(side)
+            if other is not None and other.role == "reply" and _joins(piece):
+                side.phase = other.phase  # its request to leave the protocol came before
         if side.decoder is None:
             self._wait(key, side, piece, messages)
         elif self._unproved and key ^ 1 in self._unproved and key not in self._unproved:
@@ -230,6 +233,10 @@ class Conversations:
         if side.waiting and side.decoder is not None:
             side.ending = True
             return
+        if side.decoder is not None and _key(side.flow, side.direction) in self._unproved:
+            codec = side.decoder.codec
+            if codec is not None and codec.may_leave:
+                self._give_between(side, [], messages)
         side.ended = True
         other = self._opposite(side)
         if side.decoder is None:
@@ -305,8 +312,8 @@ class Conversations:
             whole = side.ended or side.datagrams
             detection = detect(data, opposite, whole, False, True)
             verdict = verdict_of(detection, side.flow)
-        if detection is not None and paired and other is not None:
-            verdict = together(detection, verdict, side, other, final)
+        if detection is not None and other is not None:
+            verdict = together(detection, verdict, side, other.speaks_with(side), final)
         if verdict.protocol == UNKNOWN and not final:
             return
         if not final and side.joined and registry.get(verdict.protocol).contained:
@@ -320,7 +327,7 @@ class Conversations:
         """Let the other direction no longer wait, as its bytes are older than what comes now."""
         other = self._opposite(side)
         if side.named and other is not None and other.waiting_bytes and other.decoder is None:
-            if other.phase == side.phase:
+            if other.phase <= side.phase:
                 self._decide(other, True, messages)
 
     def _settle(self, side: Side, verdict: Verdict, messages: list[Message]) -> None:
@@ -340,7 +347,8 @@ class Conversations:
                 other.tried = len(data)
                 whole = other.ended or other.datagrams
                 detection = detect(data, head, whole, False, True)
-                verdict = together(detection, verdict_of(detection, side.flow), other, side, False)
+                found = verdict_of(detection, side.flow)
+                verdict = together(detection, found, other, side.protocol, False)
                 if verdict.protocol != UNKNOWN:
                     both = True
                     more, places = self._fix(other, verdict)
@@ -389,7 +397,39 @@ class Conversations:
         """Detect afresh what follows a message after which the stream is of another protocol."""
         decoder = side.decoder
         assert decoder is not None
+        other = self._opposite(side)
+        phase: i64 = side.phase + 1 if other is None else max(side.phase + 1, other.phase)
+        pieces = self._begin_afresh(side, decoder.rest(), phase)
+        if other is not None and other.phase < phase and messages:
+            self._leave_unproved(other, messages[-1].time_us, phase, messages)
+        for piece in pieces:
+            self._take(side, piece, messages)
+        if side.ended and side.decoder is None:
+            self._decide(side, True, messages)
+
+    def _leave_unproved(self, side: Side, time_us: i64, phase: i64, messages: list[Message]) -> None:
+        """Have a direction leave, at a time, a protocol in which its first message was not found.
+
+        That message, whose beginning was not captured, may be what made the other direction leave it.
+        """
+        decoder = side.decoder
+        if decoder is None or decoder.codec is None or not decoder.joined:
+            return
         rest = decoder.rest()
+        if not rest:
+            return
+        key = _key(side.flow, side.direction)
+        if key in self._unproved:
+            del self._unproved[key]
+        start: i64 = side.position - len(rest)
+        size = side.reached(time_us) - start
+        if size > 0:
+            self._message(side, inside_message(decoder.codec, int(start), rest[:size]), messages)
+        for piece in self._begin_afresh(side, rest[max(0, size) :], phase):
+            self._take(side, piece, messages)
+
+    def _begin_afresh(self, side: Side, rest: bytes, phase: i64) -> list[Piece]:
+        """Forget a direction's protocol; the pieces of the rest of its bytes."""
         start: i64 = side.position - len(rest)
         pieces: list[Piece] = []
         for arrival in side.arrivals[side.arrival :]:
@@ -417,14 +457,11 @@ class Conversations:
         side.held = 0
         side.position = start
         side.decoder = None
+        side.left = side.protocol
         side.protocol = UNKNOWN
         side.tried = 0
-        other = self._opposite(side)
-        side.phase = side.phase + 1 if other is None else max(side.phase + 1, other.phase)
-        for piece in pieces:
-            self._take(side, piece, messages)
-        if side.ended and side.decoder is None:
-            self._decide(side, True, messages)
+        side.phase = phase
+        return pieces
 
     # --- which comes first ----------------------------------------------------------------------------
 
@@ -673,6 +710,11 @@ class Conversations:
 
 def _key(flow: Flow, direction: int) -> int:
     return 2 * flow.number + direction
+
+
+def _joins(piece: Piece) -> bool:
+    """Whether a stream begins with a piece, but not with its first byte."""
+    return "joined-middle" in [note.code for note in piece.notes]
 
 
 def _merged(

@@ -302,9 +302,7 @@ class Decoder:
         if at < 0:
             at = end
         if at > start:
-            offset = int(self._base + start)
-            error = DecodeError("inside-message", offset, "its beginning was not captured")
-            records.append(Record(codec, offset, int(at - start), None, error, data[start:at]))
+            records.append(inside_message(codec, int(self._base + start), data[start:at]))
             self._pos = at
         self.joined = at == end
         return at < end
@@ -337,3 +335,9 @@ class Decoder:
             error = DecodeError(error.code, last, text)
         kept = tape if tape.size() or tape.notes else None
         return Record(codec, int(self._base + start), int(end - start), kept, error, raw)
+
+
+def inside_message(codec: Codec, offset: int, data: bytes) -> Record:
+    """Bytes of a message whose beginning is missing."""
+    error = DecodeError("inside-message", offset, "its beginning was not captured")
+    return Record(codec, offset, len(data), None, error, data)

@@ -57,6 +57,7 @@ class Side:
         self.ending = False  # whether it ends with the pieces that wait
         self.foreign = False  # whether bytes of no known protocol came
         self.phase: i64 = 0  # how often its stream left a protocol
+        self.left = UNKNOWN  # the last one that it left
         self.context = ""  # the last one of its messages: see Codec.context
         self.role = ""  # of its messages with a counterpart, "both" if there are two
         self.sequence: i64 = -1  # TCP sequence number of its first byte
@@ -73,6 +74,12 @@ class Side:
     def named(self) -> bool:
         """Whether its protocol is known."""
         return self.protocol != UNKNOWN
+
+    def speaks_with(self, other: "Side") -> str:
+        """The protocol that this direction had where the other one is, as far as that is known."""
+        if self.phase == other.phase:
+            return self.protocol
+        return self.left if self.phase == other.phase + 1 else UNKNOWN
 
     @property
     def received(self) -> i64:
@@ -201,7 +208,7 @@ class Side:
             tuple(arrivals),
             tuple([tuple(note) for note in self.notes or ()]),
             () if self.requests is None else self.requests.save(),
-            (self.ended, self.foreign, int(self.phase), self.role, self.context),
+            (self.ended, self.foreign, int(self.phase), self.role, self.context, self.left),
             (self.damaged, self.incomplete, self.broken, self.ending, self.contained, self.awaited),
             (int(self.sequence), int(self.acked), int(self.acked_before), int(self.opposite)),
         )
@@ -220,6 +227,6 @@ class Side:
         if requests:
             self.requests = Requests(waiting)
             self.requests.load(requests)
-        self.ended, self.foreign, self.phase, self.role, self.context = flags
+        self.ended, self.foreign, self.phase, self.role, self.context, self.left = flags
         self.damaged, self.incomplete, self.broken, self.ending, self.contained, self.awaited = losses
         self.sequence, self.acked, self.acked_before, self.opposite = tcp

@@ -35,11 +35,10 @@ def verdict_of(detection: Detection, flow: Flow) -> Verdict:
     return Verdict(UNKNOWN, 0.0, ())
 
 
-def together(detection: Detection, verdict: Verdict, side: Side, other: Side, final: bool) -> Verdict:
+def together(detection: Detection, verdict: Verdict, side: Side, known_one: str, final: bool) -> Verdict:
     """The protocol of a direction, where the other one's is known: one dialect or vocabulary for both."""
-    if other.decoder is None or not other.named:
+    if known_one == UNKNOWN:
         return verdict
-    known_one = other.protocol
     answers = registry.get(known_one).answers
     if verdict.protocol == UNKNOWN:
         # both sides of a conversation speak the same protocol, or one that answers it

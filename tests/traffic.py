@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from wirelens.codecs.conversations import Message
 
 MARKER: Final = re.compile(rb"<[a-z]\d{6}>")
+FOREIGN: Final = b"-"  # the marker of bytes that are no message
 START_US: Final = building.START * 1_000_000
 FIRST_PORT: Final = 30000  # of the clients
 STEP_US: Final = 400  # between packets
+FEW: Final = 12  # messages that may not be evidence of their protocol
 
 
 class Sent(NamedTuple):
@@ -44,7 +46,10 @@ class Sent(NamedTuple):
 
 @dataclass
 class Packet:
-    """A segment or datagram: the bytes `start` to `start + len(data)` of a direction's stream."""
+    """A segment or datagram: the bytes `start` to `start + len(data)` of a direction's stream.
+
+    The capture has `captured` bytes of them at most.
+    """
 
     direction: int
     start: int
@@ -52,17 +57,32 @@ class Packet:
     acked: int
     flags: int = building.ACK
     time_us: int = 0
+    captured: int = 1 << 30
+
+    @property
+    def seen(self) -> range:
+        """The places in its stream of the bytes that the capture has."""
+        return range(self.start, self.start + min(len(self.data), self.captured))
 
 
 @dataclass
 class Connection:
-    """One flow: what was sent, as packets in the order of the capture."""
+    """One flow: what was sent, as packets in the order of the capture.
+
+    `client`: its port; `number`: its own, for its sequence numbers. `joined`: whether bytes are missing, so
+    that times may be later. `tags`: of VLANs.
+    """
 
     protocol: str
     transport: str
     port: int
     script: list[Sent]
     joined: bool = False
+    lonely: bool = False  # whether only one direction was captured
+    ipv6: bool = False
+    tags: int = 0
+    client: int = 0
+    number: int = 0
     packets: list[Packet] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)  # of each message in its stream
 
@@ -266,6 +286,40 @@ def http_script(script: Script) -> list[Sent]:
     return script.run(lambda _, marker: http_request(marker), lambda _, marker: [http_reply(marker)])
 
 
+def connect_script(script: Script) -> list[Sent]:
+    script.tell(0, b"CONNECT 10.0.0.9:20880 HTTP/1.1\r\nHost: 10.0.0.9:20880\r\n\r\n", b"")
+    script.tell(1, b"HTTP/1.1 200 Connection established\r\n\r\n", b"")
+    return dubbo_script(script)
+
+
+def upgrade_script(script: Script) -> list[Sent]:
+    script.tell(0, b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: bolt\r\n\r\n", b"")
+    script.tell(1, b"HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: bolt\r\n\r\n", b"")
+    return bolt_script(script)
+
+
+def http2_frame(kind: int, flags: int, stream: int, body: bytes) -> bytes:
+    return struct.pack(">I", len(body))[1:] + struct.pack(">BBI", kind, flags, stream) + body
+
+
+def h2c_script(script: Script) -> list[Sent]:
+    """Calls over HTTP/1.1, then HTTP/2 that no protocol here has."""
+    http_script(script)
+    ask = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+    script.tell(0, ask + b"HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n", b"")
+    script.tell(1, b"HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", b"")
+    frames = [
+        (1, http2_frame(4, 0, 0, b"")),
+        (0, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + http2_frame(4, 0, 0, b"")),
+        (1, http2_frame(1, 4, 1, b"\x88") + http2_frame(0, 1, 1, b"hello")),
+        (0, http2_frame(6, 0, 0, b"12345678")),
+        (1, http2_frame(6, 1, 0, b"12345678")),
+    ]
+    for direction, data in frames:
+        script.tell(direction, data, FOREIGN)
+    return script.sent
+
+
 KINDS: Final = (
     # name, script, usual port, transport, answered in order, requests open at once
     ("dubbo", dubbo_script, 20880, "tcp", False, 6),
@@ -278,7 +332,13 @@ KINDS: Final = (
     ("mevent-udp", lambda script: mevent_script(script, False), 5555, "udp", False, 6),
     ("http-udp", http_script, 8080, "udp", True, 1),
 )
+TUNNELS: Final = (
+    ("connect", connect_script, 3128, "tcp", False, 6),
+    ("upgrade", upgrade_script, 8080, "tcp", False, 6),
+    ("h2c", h2c_script, 8080, "tcp", True, 1),
+)
 CONDITIONS: Final = ("plain", "cut", "out of order", "sent twice", "joined", "rotated", "all")
+MORE_CONDITIONS: Final = ("tagged", "one way", "ports again", "snapped", "everything")
 
 
 # --- from scripts to packets ----------------------------------------------------------------------------
@@ -327,7 +387,7 @@ def connection(
 def disturb(made: Connection, chance: random.Random, condition: str) -> None:
     """Do to the packets what the condition names."""
     packets = made.packets
-    every = condition == "all"
+    every = condition.startswith("all")
     opening = 2 if made.transport == "tcp" else 0
     if every or condition == "sent twice":
         at = opening
@@ -348,30 +408,71 @@ def disturb(made: Connection, chance: random.Random, condition: str) -> None:
                 packets.insert(min(len(packets), at + chance.randint(1, farthest)), packets.pop(at))
                 at += 1 if farthest == 1 else 0
             at += 1
-    if made.transport == "tcp" and (condition == "joined" or (every and chance.random() < 0.5)):
+    if made.transport == "tcp" and (condition == "joined" or (condition == "all" and chance.random() < 0.5)):
         made.joined = True
         del packets[: chance.randint(2, max(3, len(packets) // 3))]
 
 
+def close(made: Connection, chance: random.Random) -> None:
+    """End a connection as connections end, or not at all."""
+    ends = [0, 0]
+    for packet in made.packets:
+        ends[packet.direction] = max(ends[packet.direction], packet.start + len(packet.data))
+    way = chance.choice(("fin", "reset", ""))
+    if way == "fin":
+        for direction in chance.sample((0, 1), 2):
+            flags = building.FIN | building.ACK
+            made.packets.append(Packet(direction, ends[direction], b"", ends[1 - direction], flags))
+    elif way:
+        direction = chance.randrange(2)
+        made.packets.append(Packet(direction, ends[direction], b"", 0, building.RST))
+
+
+def leave_one_way(connections: list[Connection], chance: random.Random, share: float) -> None:
+    """Keep only one direction of the connections of some clients."""
+    lanes: dict[int, list[Connection]] = {}
+    for made in connections:
+        lanes.setdefault(made.client, []).append(made)
+    for lane in lanes.values():
+        if chance.random() < share:
+            direction = chance.randrange(2)
+            for made in lane:
+                made.lonely = True
+                made.packets = [packet for packet in made.packets if packet.direction == direction]
+
+
+def snap(connections: list[Connection], length: int) -> None:
+    """Capture so many bytes of each payload."""
+    for made in connections:
+        made.joined = True
+        for packet in made.packets:
+            packet.captured = length
+
+
 def interleave(connections: list[Connection], chance: random.Random) -> list[tuple[Connection, Packet]]:
-    """The packets of all connections in one capture, with their times."""
-    left = [list(made.packets) for made in connections]
+    """The packets of all connections in one capture, with their times; those of one client in order."""
+    lanes: dict[int, list[tuple[Connection, Packet]]] = {}
+    for made in connections:
+        lanes.setdefault(made.client, []).extend((made, packet) for packet in made.packets)
+    left = list(lanes.values())
     merged: list[tuple[Connection, Packet]] = []
-    open_ones = [at for at in range(len(connections)) if left[at]]
+    open_ones = [at for at in range(len(left)) if left[at]]
     while open_ones:
         at = chance.choice(open_ones[:4])
-        packet = left[at].pop(0)
+        made, packet = left[at].pop(0)
         packet.time_us = START_US + STEP_US * len(merged)
-        merged.append((connections[at], packet))
+        merged.append((made, packet))
         if not left[at]:
             open_ones.remove(at)
     return merged
 
 
-def frame(number: int, made: Connection, packet: Packet) -> bytes:
-    client, server = FIRST_PORT + number, made.port
+def frame(made: Connection, packet: Packet) -> bytes:
+    number = made.number
+    client, server = made.client, made.port
     ports = (client, server) if packet.direction == 0 else (server, client)
-    hosts = (building.CLIENT, building.SERVER)[:: 1 if packet.direction == 0 else -1]
+    ends = (building.CLIENT6, building.SERVER6) if made.ipv6 else (building.CLIENT, building.SERVER)
+    hosts = ends[:: 1 if packet.direction == 0 else -1]
     if made.transport == "udp":
         body, protocol = building.udp(*ports, packet.data), 17
     else:
@@ -380,21 +481,25 @@ def frame(number: int, made: Connection, packet: Packet) -> bytes:
         sequence = bases[packet.direction] + 1 + packet.start
         body = building.tcp(*ports, sequence, ack, packet.flags, packet.data)
         protocol = 6
-    return building.ethernet(building.ipv4(body, protocol, *hosts))
+    data = building.ipv6(body, protocol, *hosts) if made.ipv6 else building.ipv4(body, protocol, *hosts)
+    kind = 0x86DD if made.ipv6 else 0x0800
+    for tag in range(made.tags):
+        data, kind = struct.pack(">HH", 100 + tag, kind) + data, 0x88A8 if tag else 0x8100
+    return building.ethernet(data, kind)
 
 
-def files(connections: list[Connection], merged: list[tuple[Connection, Packet]], count: int) -> list[bytes]:
+def files(merged: list[tuple[Connection, Packet]], count: int) -> list[bytes]:
     """The capture, in as many files."""
-    numbers = {id(made): number for number, made in enumerate(connections)}
     size = -(-len(merged) // count)
     written: list[bytes] = []
     for start in range(0, len(merged), size):
         part = merged[start : start + size]
         data = bytearray(struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
         for made, packet in part:
-            content = frame(numbers[id(made)], made, packet)
+            content = frame(made, packet)
             seconds, fraction = divmod(packet.time_us, 1_000_000)
-            data += struct.pack("<IIII", seconds, fraction, len(content), len(content)) + content
+            kept = content[: len(content) - max(0, len(packet.data) - packet.captured)]
+            data += struct.pack("<IIII", seconds, fraction, len(kept), len(content)) + kept
         written.append(bytes(data))
     return written
 
@@ -428,11 +533,12 @@ def complete(made: Connection) -> list[int]:
     if made.transport == "udp":
         first: dict[int, int] = {}
         for packet in made.packets:
-            first.setdefault(packet.start, packet.time_us)
+            if packet.captured >= len(packet.data):
+                first.setdefault(packet.start, packet.time_us)
         return [first.get(place, -1) for place in range(len(made.script))]
     seen: tuple[dict[int, int], dict[int, int]] = ({}, {})
     for packet in made.packets:
-        for at in range(packet.start, packet.start + len(packet.data)):
+        for at in packet.seen:
             seen[packet.direction].setdefault(at, packet.time_us)
     times: list[int] = []
     for message, (start, end) in zip(made.script, made.spans, strict=True):
@@ -466,15 +572,25 @@ def judge(connections: list[Connection], found: list[Message]) -> Figures:
     for message in found:
         if message.record.root is not None:
             client = next(port for port in message.flow.ports if port >= FIRST_PORT)
-            by_client.setdefault(client - FIRST_PORT, []).append(message)
-    for number, made in enumerate(connections):
-        figures.add(judge_one(made, by_client.get(number, [])))
+            by_client.setdefault(client, []).append(message)
+    lanes: dict[int, list[Connection]] = {}
+    for made in connections:
+        lanes.setdefault(made.client, []).append(made)
+    for client, lane in lanes.items():
+        figures.add(judge_lane(lane, by_client.get(client, [])))
     return figures
 
 
-def judge_one(made: Connection, found: list[Message]) -> Figures:
+def judge_lane(lane: list[Connection], found: list[Message]) -> Figures:
+    """Compare what was found of a client's port with the connections that it had, one after the other."""
     figures = Figures()
-    times = complete(made)
+    made = Connection(lane[0].protocol, lane[0].transport, lane[0].port, [])
+    times: list[int] = []
+    for one in lane:
+        made.script += one.script
+        made.joined = made.joined or one.joined
+        made.lonely = made.lonely or one.lonely
+        times += complete(one)
     shown: dict[bytes, list[Message]] = {}
     unmarked = 0
     for message in found:
@@ -496,8 +612,17 @@ def judge_one(made: Connection, found: list[Message]) -> Figures:
             figures.invented += max(0, len(messages) - len(whole))
             for message, time in zip(messages, whole, strict=False):
                 figures.mistimed += not made.joined and message.time_us != time
-    for before, after in pairwise(found):
-        figures.misplaced += after.time_us < before.time_us
+    flows: dict[int, list[Message]] = {}
+    for message in found:
+        flows.setdefault(message.flow.number, []).append(message)
+    for messages in flows.values():
+        figures.misplaced += sum(after.time_us < before.time_us for before, after in pairwise(messages))
+    if made.lonely and len(made.script) > FEW:
+        figures.hidden += sum(
+            1
+            for message, time in zip(made.script, times, strict=True)
+            if time >= 0 and message.marker and message.marker != FOREIGN and message.marker not in shown
+        )
     asked = {b"<q%06d>" % message.call: message.call for message in made.script if message.call >= 0}
     pairs: dict[int, bytes] = {}
     for marker in asked:
@@ -530,16 +655,32 @@ def capture(
 ) -> tuple[list[Connection], list[bytes]]:
     """A capture of several connections of a kind, with `calls` calls in all."""
     chance = random.Random(f"{kind[0]} {condition} {seed}")
+    everything = condition == "everything"
     connections: list[Connection] = []
     first = 1
+    client = FIRST_PORT - 1
     while first <= calls:
         count = min(chance.choice((1, 2, 5, 20, 40)), calls - first + 1)
         made = connection(kind, chance, first, count, condition not in ("plain", "sent twice"))
-        disturb(made, chance, condition)
+        again = connections and (condition == "ports again" or (everything and chance.random() < 0.3))
+        client += not again or connections[-1].transport == "udp"
+        made.client, made.number = client, len(connections)
+        if again and connections[-1].client == client:
+            close(connections[-1], chance)
+            disturb(made, chance, "all but joined" if everything else condition)
+            made.tags, made.ipv6 = connections[-1].tags, connections[-1].ipv6
+        else:
+            disturb(made, chance, "all" if everything else condition)
+            if everything or condition == "tagged":
+                made.tags, made.ipv6 = chance.randrange(3), chance.random() < 0.5
         connections.append(made)
         first += count
+    if everything or condition == "one way":
+        leave_one_way(connections, chance, 0.2 if everything else 1.0)
+    if condition == "snapped" or (everything and chance.random() < 0.3):
+        snap(connections, chance.choice((40, 70, 100, 200)))
     merged = interleave(connections, chance)
-    return connections, files(connections, merged, 5 if condition in ("rotated", "all") else 1)
+    return connections, files(merged, 5 if everything or condition in ("rotated", "all") else 1)
 
 
 def figures_of(kind: tuple[object, ...], condition: str, calls: int, seed: int) -> Figures:
@@ -548,8 +689,8 @@ def figures_of(kind: tuple[object, ...], condition: str, calls: int, seed: int) 
 
 
 def every(calls: int, seed: int) -> Iterator[tuple[str, str, Figures]]:
-    for kind in KINDS:
-        for condition in CONDITIONS:
+    for kind in (*KINDS, *TUNNELS):
+        for condition in (*CONDITIONS, *MORE_CONDITIONS):
             yield str(kind[0]), condition, figures_of(kind, condition, calls, seed)
 
 

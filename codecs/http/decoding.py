@@ -199,7 +199,7 @@ class _Reader:
         response = head.status != 0
         if head.has_no_body:
             return
-        if self.tunnel and 200 <= head.status < 300:
+        if head.connected or (self.tunnel and 200 <= head.status < 300):
             if head.chunked:
                 self.flags |= ABSENT_BODY
             return

@@ -100,6 +100,8 @@ class Head:
         self.valid: Final = match is not None and match.end() == len(start_line)
         self.status: Final = 0 if match is None or match[1] is None else int(match[1])  # 0: a request
         self.minor: Final = 1 if match is None or b"HTTP/1.0" not in start_line else 0
+        # what proxies reply to CONNECT, whether that request was captured or not
+        self.connected: Final = 200 <= self.status < 300 and b"connection established" in start_line.lower()
         self.lengths: Final[list[bytes]] = []
         self.codings: Final[list[bytes]] = []
         self.transfer: Final[list[bytes]] = []

@@ -97,9 +97,9 @@ def leaves(root: Node, tunnel: bool) -> bool:
     line = root.member("start_line")
     if line is None:
         return False
-    status = Head(line.content + b"\r\n").status
-    if status:
-        return status == 101 or (tunnel and 200 <= status < 300)
+    head = Head(line.content + b"\r\n")
+    if head.status:
+        return head.status == 101 or head.connected or (tunnel and 200 <= head.status < 300)
     return _connects(line) or _asks_to_upgrade(root)
 
 

@@ -17,6 +17,7 @@ from wirelens.codecs.words import count
 
 LOOKED_AT: Final = 16  # frames that detection walks over
 MAX_RESYNC: Final = 1 << 20  # bytes of a specified frame that is searched for after damage
+LEAST_HEAD: Final = 8  # bytes of a head that is cut: versions, command, its length
 NO_HEAD: Final = 8.0  # bits against, if the last frame led to no head
 
 
@@ -90,6 +91,10 @@ def first_specified(data: bytes, start: i64, end: i64, final: bool) -> i64:
         if after + v.SPECIFIED_SIZE <= end:
             following = SpecifiedHead(data, after)
             if following.usual() and following.little == head.little and data[after + 1] == data[at + 1]:
+                return at
+        elif final and after + LEAST_HEAD <= end:
+            same = data[after : after + 2] == data[at : at + 2]
+            if same and data[after + 6 : after + LEAST_HEAD] == data[at + 6 : at + LEAST_HEAD]:
                 return at
         at += 1
     return end if final else -1
