@@ -114,6 +114,7 @@ class Conversations:
         self._held: i64 = 0
         self._pairs: Final = Pairs()
         self._order: i64 = 0  # number of pieces that had to wait
+        self._afresh: list[Piece] | None = None  # what `_give_between` takes in their turn
 
     def feed(self, pieces: list[Piece]) -> list[Message]:
         """The messages that these pieces complete."""
@@ -132,9 +133,6 @@ class Conversations:
             return
         if side is None:
             side = self._begin(flow, direction)
-            other = self._opposite(side)
-            if other is not None and other.role == "reply" and _joins(piece):
-                side.phase = other.phase  # its request to leave the protocol came before
         if side.decoder is None:
             self._wait(key, side, piece, messages)
         elif self._unproved and key ^ 1 in self._unproved and key not in self._unproved:
@@ -285,6 +283,9 @@ class Conversations:
             if side.waiting is None:
                 side.waiting = []
                 side.order = []
+                other = self._opposite(side)
+                if other is not None and other.role == "reply" and _joins(piece):
+                    side.phase = max(side.phase, other.phase)  # its request to leave the protocol came before
             side.waiting.append(piece)
             self._order += 1
             assert side.order is not None
@@ -391,6 +392,8 @@ class Conversations:
         elif key ^ 1 in self._unproved and key not in self._unproved:
             self._hold(key, side, piece, messages)
         else:
+            if key ^ 1 in self._undecided:
+                self._decide_older(side, messages)
             self._decode(side, piece, messages)
 
     def _leave(self, side: Side, messages: list[Message]) -> None:
@@ -406,6 +409,13 @@ class Conversations:
             self._take(side, piece, messages)
         if side.ended and side.decoder is None:
             self._decide(side, True, messages)
+
+    def _was_left(self, side: Side) -> bool:
+        """Whether the other direction shows that both left a protocol: accepts that, or speaks another."""
+        other = self._opposite(side)
+        if other is None or other.phase <= side.phase:
+            return False
+        return other.role == "reply" or (other.named and other.protocol != other.left)
 
     def _leave_unproved(self, side: Side, time_us: i64, phase: i64, messages: list[Message]) -> None:
         """Have a direction leave, at a time, a protocol in which its first message was not found.
@@ -426,7 +436,10 @@ class Conversations:
         if size > 0:
             self._message(side, inside_message(decoder.codec, int(start), rest[:size]), messages)
         for piece in self._begin_afresh(side, rest[max(0, size) :], phase):
-            self._take(side, piece, messages)
+            if self._afresh is None:
+                self._take(side, piece, messages)
+            else:
+                self._afresh.append(piece)
 
     def _begin_afresh(self, side: Side, rest: bytes, phase: i64) -> list[Piece]:
         """Forget a direction's protocol; the pieces of the rest of its bytes."""
@@ -503,8 +516,14 @@ class Conversations:
                 at += 1
             self._message(side, record, messages)
         side.position = position
+        self._afresh = afresh = []
         for piece in held[at:]:
+            while afresh and afresh[0].complete_us <= piece.complete_us:
+                self._take(side, afresh.pop(0), messages)
             self._take(other, piece, messages)
+        self._afresh = None
+        for piece in afresh:
+            self._take(side, piece, messages)
         if other is not None and other.ending and not other.waiting:
             other.ending = False
             self._end(other, messages)
@@ -532,7 +551,7 @@ class Conversations:
         if piece.gap:
             side.incomplete = side.broken = True
             self._give(side, decoder.gap(piece.gap), messages)
-            if decoder.left:
+            if decoder.left or self._was_left(side):
                 self._leave(side, messages)
                 piece.notes = ()
                 self._take(side, piece, messages)

@@ -81,14 +81,18 @@ def prefix_length(data: bytes, pos: i64, end: i64, final: bool) -> i64:
     if top == 1 and length >= 4 + v.REQUEST_HEAD:
         return length
     if left < 12:
-        return 0 if final else -12
+        if not final:
+            return -12
+        return 0 if left == 8 or v.known_code(second) else length  # the rest of a message is missing
     third = word_at(data, pos + 8)
     if length == 12 and (top != 0 or v.known_code(third) != v.known_code(second)):
         return 12 if v.known_code(third) else 0
     if left < 16:
         if not final:
             return -16
-        return 12 if length == 12 else 0
+        if length == 12:
+            return 12
+        return length if v.known_code(third) and not v.known_code(second) else 0
     fourth = word_at(data, pos + 12)
     if top != 0:
         if v.known_code(third) and (length == 16 + fourth or (length == 16 and v.known_code(fourth))):
