@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wirelens.cli.call_reading import CallReading
+from wirelens.cli.input import STDIN, Input
 from wirelens.cli.inputs import Inputs
 from wirelens.cli.server_side import OPTION
 from wirelens.cli.stderr import warn
@@ -17,7 +18,7 @@ from wirelens.codecs.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Final
+    from typing import BinaryIO, Final
 
     from wirelens.cli.input_options import InputOptions, MergeOptions
     from wirelens.cli.select import Selection
@@ -54,15 +55,16 @@ class EndsReading(CallReading):
             raise click.UsageError(f"no captures of the clients' end: give them before {OPTION}")
         if merge_options.separate or input_options.texts:
             raise click.UsageError(f"{OPTION} joins all captures of an end: without --separate and --hex")
-        for path in (*input_options.paths, *server_paths):
-            pipe = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
-            if pipe or path == "-":
-                raise click.UsageError(f"{path}: {OPTION} reads its inputs twice, so they have to be files")
+        if STDIN in input_options.paths and STDIN in server_paths:
+            raise click.UsageError(f"{STDIN} is one end only")
+        self.copies: dict[str, BinaryIO] = {}  # of pipes, which can be read only once
+        inputs.copies = self.copies
         self.input_options = input_options
         self.server_options = input_options._replace(paths=server_paths)
 
     def batches(self) -> Iterator[list[Call]]:
         """The calls of the clients' end as they are finished, then those that only the servers' end has."""
+        self._copy_pipes()
         splits = self._join()
         ones: dict[int, int] = {}  # one-way requests so far, by flow
         for calls in super().batches():
@@ -73,6 +75,21 @@ class EndsReading(CallReading):
         if not self.selection.of_flows:
             yield from self._server_only(splits)
 
+    def _copy_pipes(self) -> None:
+        """Read pipes to their ends into temporary files."""
+        from tempfile import TemporaryFile
+
+        from wirelens.cli.input import InputError
+
+        for path in (*self.server_options.paths, *self.input_options.paths):
+            pipe = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+            if path not in self.copies and (pipe or path == STDIN):
+                file = self.copies[path] = TemporaryFile()  # noqa: SIM115 (it is read while the process runs)
+                try:
+                    Input(path).copy_to(file)
+                except InputError as error:
+                    self.inputs.fail(str(error))
+
     def _join(self) -> Splits:
         """Read the messages of both ends and join them; report what is known of connections and clocks."""
         from wirelens.cli.select import Selection
@@ -80,11 +97,11 @@ class EndsReading(CallReading):
         from wirelens.codecs.ends.splits import Splits
 
         everything = Selection(None, None)
-        server_inputs = Inputs(self.server_options, self.inputs.verbose)
+        server_inputs = Inputs(self.server_options, self.inputs.verbose, copies=self.copies)
         server_inputs.before_report = self.inputs.before_report
         server, server_names, server_series = self._table(server_inputs, everything, True)
         self.inputs.failed += server_inputs.failed
-        quiet = Inputs(self.input_options, quiet=True)
+        quiet = Inputs(self.input_options, quiet=True, copies=self.copies)
         client, client_names, client_series = self._table(quiet, self.selection, False)
         match = Match(client, server, (client_series, server_series))
         if self.inputs.before_report is not None:
@@ -136,7 +153,7 @@ class EndsReading(CallReading):
         joined = sum([1 for index in splits.match.partners_back if index >= 0])
         if joined == table.count and not table.datagrams:
             return
-        inputs = Inputs(self.server_options, quiet=True)
+        inputs = Inputs(self.server_options, quiet=True, copies=self.copies)
         kept = ALL_CALLS if self.kept else 0
         reading = CallReading(
             inputs, self.merge_options, self.protocol, Selection(None, None), kept, self.logs

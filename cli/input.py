@@ -218,6 +218,11 @@ class Input:
             self._file.close()
             self._file = None
 
+    def copy_to(self, file: BinaryIO) -> None:
+        """Write the bytes, compressed as they are, to a file. Raises InputError."""
+        for chunk in self._read():
+            file.write(chunk)
+
     def _read(self) -> Iterator[bytes]:
         """The file's bytes as they come."""
         if self.name == STDIN:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from wirelens.cli.folders import FolderWalk
-from wirelens.cli.input import CAPTURE, PACKETS, RAW, STDIN, TEXT, TOO_MUCH, Input, InputError
+from wirelens.cli.input import CAPTURE, CHUNK, PACKETS, RAW, STDIN, TEXT, TOO_MUCH, Input, InputError
 from wirelens.cli.stderr import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import BinaryIO
 
     from wirelens.cli.input_options import InputOptions, MergeOptions
     from wirelens.cli.merged import Merged
@@ -25,7 +26,7 @@ class Inputs:
     Inputs that cannot be read are reported on standard error and counted in `failed`. Damaged compression is
     reported when the next input is requested and counted in `damaged`. With `verbose` the form of each input
     is reported. `before_report` is called before such a report on an input that was read. With `quiet`
-    nothing is reported, as the same inputs are read a second time.
+    nothing is reported, as the same inputs are read a second time. `copies`: files with the bytes of pipes.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Inputs:
         verbose: bool = False,
         called: str = TEXT,
         quiet: bool = False,
+        copies: Mapping[str, BinaryIO] | None = None,
     ) -> None:
         self.paths = list(options.paths)
         self.texts = list(options.texts)
@@ -41,6 +43,7 @@ class Inputs:
         self.verbose = verbose
         self.called = called  # the option for texts on the command line
         self.quiet = quiet
+        self.copies = copies or {}
         self.failed = 0
         self.damaged = 0  # damages of compressed inputs
         self.takes_json = False  # whether JSON of messages is a form, too
@@ -139,6 +142,8 @@ class Inputs:
         for path in self.paths:
             if path != STDIN and os.path.isdir(path):
                 yield from self._folder(path)
+            elif path in self.copies:
+                yield Input(path, data=_copied(self.copies[path]))
             else:
                 yield Input(path)
 
@@ -158,3 +163,10 @@ class Inputs:
 
     def _unreadable(self, error: OSError) -> None:
         self.fail(f"{error.filename}: {error.strerror}")
+
+
+def _copied(file: BinaryIO) -> Iterator[bytes]:
+    """The bytes of a file, from its start."""
+    file.seek(0)
+    while chunk := file.read(CHUNK):
+        yield chunk

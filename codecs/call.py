@@ -1,6 +1,6 @@
 """A call: a request and what came of it, as JSON and as plain values."""
 
-from typing import Final
+from typing import Any, Final
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr
@@ -354,14 +354,49 @@ def seconds_text(microseconds: int) -> str:
     return out.getvalue().decode()
 
 
-def call_of(values: tuple[Value, ...]) -> Call:
+def call_of(values: tuple[Any, ...]) -> Call:
     """The call that has these `Call.values`, without its messages."""
     call = Call()
-    for (name, kind), value in zip(MEMBERS, values, strict=False):
-        setattr(call, name + "_us" if kind == TIME or kind == DURATION else name, value)
-    transport, direction, pair, remarks = values[len(MEMBERS) :]
-    call.transport = str(transport)
-    call.remarks = str(remarks)
-    call.direction = direction if isinstance(direction, int) else 0
-    call.pair = pair if isinstance(pair, int) else 0
+    (
+        call.call,
+        call.protocol,
+        call.service,
+        call.method,
+        call.outcome,
+        call.status,
+        call.exception,
+        call.late,
+        call.timed_out,
+        call.timeout_us,
+        call.waited_us,
+        call.client,
+        call.server,
+        call.flow,
+        call.file,
+        call.point,
+        call.id,
+        call.trace,
+        call.sent_us,
+        call.answered_us,
+        call.latency_us,
+        call.request_bytes,
+        call.response_bytes,
+        call.request_packets,
+        call.response_packets,
+        call.resent_bytes,
+        call.open_calls,
+        call.request_transit_us,
+        call.server_time_us,
+        call.reply_transit_us,
+        call.uncertainty_us,
+        call.request_held_us,
+        call.reply_held_us,
+        call.request_lost,
+        call.reply_lost,
+        call.seen,
+        call.transport,
+        call.direction,
+        call.pair,
+        call.remarks,
+    ) = values
     return call

@@ -516,7 +516,8 @@ class Conversations:
                 at += 1
             self._message(side, record, messages)
         side.position = position
-        self._afresh = afresh = []
+        afresh: list[Piece] = []
+        self._afresh = afresh
         for piece in held[at:]:
             while afresh and afresh[0].complete_us <= piece.complete_us:
                 self._take(side, afresh.pop(0), messages)

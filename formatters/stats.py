@@ -59,6 +59,7 @@ WIDE: Final = {
     "request": 180,
     "response": 180,
 }
+SPARE: Final = ("p50", "p95")  # what is left out, the last one first, where not even names fit
 NARROW: Final = ("failed",)  # what stands for errors and unanswered calls below that
 
 
@@ -75,24 +76,30 @@ def table(statistics: Statistics, layout: Layout, order: Sequence[Group] | None 
     widths = [
         max(len(heading), *[len(row[place]) for row in numbers]) for place, heading in enumerate(HEADINGS)
     ]
-    left = sum([widths[place] + len(GAP) for place in used])
-    heads, names, name_widths = _fitting(statistics.by, rows, layout, left)
-    left += sum(name_widths) + len(GAP) * len(name_widths)
+    while True:
+        left = sum([widths[place] + len(GAP) for place in used])
+        heads, names, name_widths = _fitting(statistics.by, rows, layout, left)
+        left += sum(name_widths) + len(GAP) * len(name_widths)
+        spare = [place for place in used if HEADINGS[place] in SPARE]
+        if layout.width is None or left - len(GAP) <= layout.width or not spare:
+            break
+        used.remove(spare[-1])
     scale = _scale(rows)
     cells = 0
     if layout.width is not None and scale is not None and layout.width - left >= LEAST_BAR:
         cells = min(layout.width - left, MOST_BAR)
-    lines = [_heading(heads, name_widths, used, widths, scale, cells)]
+    lines = [layout.fit(_heading(heads, name_widths, used, widths, scale, cells))]
     for group, parts, row in zip(rows, names, numbers, strict=True):
         line: Line = []
         for (package, last), width in zip(parts, name_widths, strict=True):
             blank = " " * (width - layout.measure(package + last))
             line += [(lay.TYPE, package), (lay.WORD, last + blank + GAP)]
         for place in used:
-            line.append((_style(HEADINGS[place], row[place]), f"{row[place]:>{widths[place]}}{GAP}"))
+            gap = GAP if cells or place != used[-1] else ""
+            line.append((_style(HEADINGS[place], row[place]), f"{row[place]:>{widths[place]}}{gap}"))
         if cells and scale is not None:
             line.append((lay.BAR, _bar(group, scale, cells)))
-        lines.append(line)
+        lines.append(layout.fit(line))
     if cells:
         lines.append([(lay.DIM, LEGEND)])
     return lines

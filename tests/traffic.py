@@ -472,7 +472,7 @@ def frame(made: Connection, packet: Packet) -> bytes:
     client, server = made.client, made.port
     ports = (client, server) if packet.direction == 0 else (server, client)
     ends = (building.CLIENT6, building.SERVER6) if made.ipv6 else (building.CLIENT, building.SERVER)
-    hosts = ends[:: 1 if packet.direction == 0 else -1]
+    source, target = ends[:: 1 if packet.direction == 0 else -1]
     if made.transport == "udp":
         body, protocol = building.udp(*ports, packet.data), 17
     else:
@@ -481,8 +481,8 @@ def frame(made: Connection, packet: Packet) -> bytes:
         sequence = bases[packet.direction] + 1 + packet.start
         body = building.tcp(*ports, sequence, ack, packet.flags, packet.data)
         protocol = 6
-    data = building.ipv6(body, protocol, *hosts) if made.ipv6 else building.ipv4(body, protocol, *hosts)
-    kind = 0x86DD if made.ipv6 else 0x0800
+    wrap, kind = (building.ipv6, 0x86DD) if made.ipv6 else (building.ipv4, 0x0800)
+    data = wrap(body, protocol, source, target)
     for tag in range(made.tags):
         data, kind = struct.pack(">HH", 100 + tag, kind) + data, 0x88A8 if tag else 0x8100
     return building.ethernet(data, kind)

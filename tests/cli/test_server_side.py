@@ -62,8 +62,19 @@ def test_an_empty_side_is_an_error(run: Run, ends: tuple[str, str]) -> None:
         assert result.stdout == ""
         assert "clients' end" in result.stderr or "no captures" in result.stderr
     assert run("calls", "--separate", client, BOTH, server).exit_code == 2
+    assert run("calls", "-", BOTH, "-").exit_code == 2
     assert run("calls", "-", BOTH, server).exit_code == 2
     assert run("calls", client, BOTH, server + ".not").exit_code == 2
+
+
+def test_an_end_may_be_a_pipe(run: Run, ends: tuple[str, str]) -> None:
+    """It is read twice, from a copy."""
+    client, server = ends
+    wanted = run("calls", "--format", "csv", client, BOTH, server).stdout
+    found = run("calls", "--format", "csv", client, BOTH, "-", stdin=Path(server).read_bytes()).stdout
+    assert found == wanted.replace(server, "")
+    found = run("calls", "--format", "csv", "-", BOTH, server, stdin=Path(client).read_bytes()).stdout
+    assert found == wanted.replace(client, "")
 
 
 def test_rows_with_the_split(run: Run, ends: tuple[str, str]) -> None:

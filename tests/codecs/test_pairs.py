@@ -42,6 +42,22 @@ def test_every_call_is_shown_and_paired(kind: tuple[object, ...], condition: str
     assert figures.faults == 0, figures
 
 
+@pytest.mark.parametrize("condition", traffic.MORE_CONDITIONS)
+def test_every_call_is_paired_whatever_captures_leave_out(condition: str) -> None:
+    """VLANs, IPv6, one direction only, ports that are used again, packets that are cut."""
+    for kind in traffic.KINDS[:6:2]:
+        figures = traffic.figures_of(kind, condition, 30, 1)
+        assert figures.faults == 0, (kind[0], figures)
+
+
+@pytest.mark.parametrize("condition", ["cut", "joined", "snapped", "all"])
+@pytest.mark.parametrize("kind", traffic.TUNNELS, ids=lambda kind: str(kind[0]))
+def test_every_call_in_a_tunnel_is_paired(kind: tuple[object, ...], condition: str) -> None:
+    for seed in (1, 2):
+        figures = traffic.figures_of(kind, condition, 30, seed)
+        assert figures.faults == 0, figures
+
+
 @pytest.mark.parametrize("seed", [5, 11])
 @pytest.mark.parametrize("kind", traffic.KINDS, ids=lambda kind: str(kind[0]))
 def test_the_size_of_chunks_changes_nothing(kind: tuple[object, ...], seed: int) -> None:
