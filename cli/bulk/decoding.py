@@ -322,6 +322,7 @@ class Bucket:
             protocols=counters.protocols,
             errors=counters.errors,
             slowest=sorted(counters.slowest, reverse=True),
+            methods=[(*key, sums) for key, sums in sorted(counters.methods.items())],
             fragments=fragments,
             contradictions=sorted(self._contradictions),
             ignored=ignored,

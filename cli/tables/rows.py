@@ -34,6 +34,7 @@ from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.words import shortened
 
 HEAD_BYTES: Final = 4096  # kept of a stream of no known protocol
+NAME: Final = 200  # letters of a method's name in the report
 DAY_US: Final = 24 * 3600 * 1_000_000
 NO_DAY: Final = -1  # of what has no time
 ENDS: Final = {
@@ -366,6 +367,9 @@ class RowMaker:
         if not self._call_rows:
             return
         for call in calls:
+            if call.latency_us is not None:
+                name = f"{call.service}.{call.method}" if call.service else call.method
+                self._counters.answered(call.protocol, clean(name[:NAME]), call.latency_us)
             file = call.packet >> FILE_SHIFT
             call.file = self._names.get(file, "")
             call.point = self._points.get(file, "")
