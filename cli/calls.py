@@ -29,8 +29,8 @@ Examples:
   tcpdump -U -w - port 20880 | wirelens calls -        calls as they are answered
 
 \b
-A call is a request with what came of it: ok, error, unanswered or one-way. late: answered after the
-client's timeout. Calls are numbered in the order of their requests, and these numbers stay the same."""
+A call is a request with what came of it: ok, error, unanswered, one-way or cancelled. late: answered after
+the client's timeout. Calls are numbered in the order of their requests, and these numbers stay the same."""
 
 ROWS: Final = 512  # calls that are laid out together
 SORTS: Final = ("latency", "time", "bytes")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wirelens.codecs import Json
     from wirelens.codecs.stats import Group, Statistics
 
-NAMES: Final = ("calls", "ok", "error", "unanswered", "late", "one_way")
+NAMES: Final = ("calls", "ok", "error", "unanswered", "late", "one_way", "cancelled")
 TIMES: Final = (*[f"p{percent}" for percent in PERCENTS], "max", "mean")
 SIZES: Final = ("request_bytes", "response_bytes", "resent_bytes")
 

@@ -64,6 +64,8 @@ MEMBERS: Final[tuple[tuple[str, str], ...]] = (
     ("request_lost", NUMBER),
     ("reply_lost", NUMBER),
     ("seen", TEXT),
+    ("request_messages", NUMBER),
+    ("response_messages", NUMBER),
 )
 
 NO_MESSAGES: Final[list[Message]] = []  # never changed
@@ -90,7 +92,8 @@ class Call:
 
     Of calls that were captured at both ends: the times on the way and in the server (`request_transit_us`,
     `server_time_us`, `reply_transit_us`, `uncertainty_us`, `request_held_us`, `reply_held_us`), copies that
-    did not arrive (`request_lost`, `reply_lost`), and `seen`: "both", "client" or "server". `remarks`: what
+    did not arrive (`request_lost`, `reply_lost`), and `seen`: "both", "client" or "server". Of calls that are
+    streams: how many messages went each way (`request_messages`, `response_messages`). `remarks`: what
     happened to its messages on the way, for people.
     """
 
@@ -131,6 +134,8 @@ class Call:
         self.request_lost: int | None = None
         self.reply_lost: int | None = None
         self.seen = ""
+        self.request_messages: int | None = None
+        self.response_messages: int | None = None
         self.remarks = ""
         self.transport = ""
         self.direction = 0
@@ -182,6 +187,8 @@ class Call:
             self.request_lost,
             self.reply_lost,
             self.seen,
+            self.request_messages,
+            self.response_messages,
             self.transport,
             self.direction,
             self.pair,
@@ -236,6 +243,8 @@ class Call:
         _write_number(out, b', "request_lost": ', self.request_lost)
         _write_number(out, b', "reply_lost": ', self.reply_lost)
         _write_name(out, b', "seen": ', self.seen)
+        _write_number(out, b', "request_messages": ', self.request_messages)
+        _write_number(out, b', "response_messages": ', self.response_messages)
         out.append(0x7D)
 
     def json_bytes(self) -> bytes:

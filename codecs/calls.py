@@ -282,6 +282,8 @@ class Calls:
         else:
             call.resent_bytes = (call.resent_bytes or 0) + length
         call.request_packets = (call.request_packets or 0) + len(message.packets)
+        if call.request_messages is not None:
+            call.request_messages += facts_of(message).messages or 0
         self._keep(call, message)
         if exchange.cancels:
             call.outcome = CANCELLED
@@ -321,6 +323,7 @@ class Calls:
         call.id = facts.id
         call.trace = facts.trace
         call.sent_us = message.time_us
+        call.request_messages = facts.messages
         call.request_bytes = record.full_length
         call.request_packets = len(packets)
         call.open_calls = int(connection.waiting)
@@ -359,6 +362,8 @@ class Calls:
         one.replies += 1
         one.whole = exchange.part == 0 or one.replies == exchange.parts
         one.failed = one.failed or facts.failed
+        if facts.messages is not None:
+            call.response_messages = (call.response_messages or 0) + facts.messages
         call.status = facts.status or call.status
         call.exception = facts.exception or call.exception
         call.answered_us = message.time_us

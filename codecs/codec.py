@@ -106,6 +106,7 @@ class CallFacts:
     class, or the text of the error) those of a reply; `failed`: whether the reply reports an error.
     `timeout_us`: the client's timeout in microseconds. `trace`: the id of a distributed trace, as its
     carrier has it. `id`: what the protocol pairs by. `oneway`: whether it is a request that asks for none.
+    `messages`: how many of a stream's messages end in it, None in protocols whose calls are no streams.
     """
 
     def __init__(
@@ -119,6 +120,7 @@ class CallFacts:
         trace: str = "",
         id: str = "",
         oneway: bool = False,
+        messages: int | None = None,
     ) -> None:
         self.service: Final = service
         self.method: Final = method
@@ -129,6 +131,7 @@ class CallFacts:
         self.trace: Final = trace
         self.id: Final = id
         self.oneway: Final = oneway
+        self.messages: Final = messages
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -4,7 +4,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from wirelens.codecs.call import ERROR, OK, UNANSWERED, Call
+from wirelens.codecs.call import CANCELLED, ERROR, OK, UNANSWERED, Call
 from wirelens.codecs.latencies import Latencies
 from wirelens.codecs.numbers import time_text
 
@@ -32,6 +32,7 @@ class Group:
         self.unanswered: i64 = 0
         self.late: i64 = 0
         self.one_way: i64 = 0
+        self.cancelled: i64 = 0
         self.request_bytes: i64 = 0
         self.response_bytes: i64 = 0
         self.resent_bytes: i64 = 0
@@ -47,6 +48,8 @@ class Group:
             self.error += 1
         elif outcome == UNANSWERED:
             self.unanswered += 1
+        elif outcome == CANCELLED:
+            self.cancelled += 1
         else:
             self.one_way += 1
         if call.late:
@@ -72,6 +75,7 @@ class Group:
         self.unanswered += other.unanswered
         self.late += other.late
         self.one_way += other.one_way
+        self.cancelled += other.cancelled
         self.request_bytes += other.request_bytes
         self.response_bytes += other.response_bytes
         self.resent_bytes += other.resent_bytes

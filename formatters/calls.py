@@ -6,7 +6,7 @@ import re
 from math import log10
 from typing import TYPE_CHECKING
 
-from wirelens.codecs.call import ERROR, OK, ONE_WAY, UNANSWERED
+from wirelens.codecs.call import CANCELLED, ERROR, OK, ONE_WAY, UNANSWERED
 from wirelens.codecs.numbers import duration, time_text
 from wirelens.codecs.words import clean, count
 from wirelens.formatters import layout as lay
@@ -242,7 +242,13 @@ class CallTable:
 def totals(shown: int, read: int, outcomes: dict[str, int], slowest_us: int) -> Line:
     """The last line: `12 of 2,000 calls: 11 ok, 1 error; slowest 2.71 s`."""
     number = count(shown, "call") if shown == read else f"{shown:,} of {count(read, 'call')}"
-    names = {OK: "ok", ERROR: "with an error", UNANSWERED: "unanswered", ONE_WAY: "one-way"}
+    names = {
+        OK: "ok",
+        ERROR: "with an error",
+        UNANSWERED: "unanswered",
+        ONE_WAY: "one-way",
+        CANCELLED: CANCELLED,
+    }
     parts = [f"{outcomes[name]:,} {text}" for name, text in names.items() if outcomes.get(name)]
     slowest = f"; slowest {duration(slowest_us / 1e6)}" if slowest_us >= 0 else ""
     return [
@@ -280,8 +286,8 @@ def outcome(call: Call) -> Line:
     late = ", late" if call.late else ""
     if call.outcome == OK:
         return [(lay.NOTE if late else lay.PLAIN, OK + late)]
-    if call.outcome == ONE_WAY:
-        return [(lay.DIM, ONE_WAY)]
+    if call.outcome == ONE_WAY or call.outcome == CANCELLED:
+        return [(lay.DIM if call.outcome == ONE_WAY else lay.NOTE, call.outcome)]
     if call.outcome == UNANSWERED:
         return [(lay.ERROR, "✕ timed out" if call.timed_out else "✕ unanswered")]
     if _CLASS.fullmatch(call.exception):
@@ -298,6 +304,10 @@ def detail(call: Call) -> str:
     parts = []
     if call.exception and not _CLASS.fullmatch(call.exception):
         parts.append(clean(call.exception))
+    if (call.request_messages or 0) > 1 or (call.response_messages or 0) > 1:
+        parts.append(
+            f"{call.request_messages or 0:,} messages sent, {call.response_messages or 0:,} received"
+        )
     if (call.late or call.timed_out) and call.timeout_us is not None:
         parts.append(f"the client's timeout is {duration(call.timeout_us / 1e6)}")
     if call.seen:

@@ -34,6 +34,7 @@ HEADINGS: Final = (
     "failed",
     "late",
     "one-way",
+    "cancelled",
     "p50",
     "p90",
     "p95",
@@ -44,13 +45,20 @@ HEADINGS: Final = (
     "response",
     "resent",
 )
-IF_ANY: Final = ("unanswered", "late", "one-way", "resent")  # columns that are left out if all is 0
+IF_ANY: Final = (
+    "unanswered",
+    "late",
+    "one-way",
+    "cancelled",
+    "resent",
+)  # columns that are left out if all is 0
 # The width from which a column is shown on a terminal; the others always are.
 WIDE: Final = {
     "late": 70,
     "error": 120,
     "unanswered": 120,
     "one-way": 140,
+    "cancelled": 120,
     "resent": 140,
     "p99": 140,
     "p90": 160,
@@ -132,7 +140,16 @@ def _numbers(group: Group) -> list[str]:
             duration(latencies.mean_seconds),
         ]
     failed = group.error + group.unanswered
-    counts = (group.calls, group.ok, group.error, group.unanswered, failed, group.late, group.one_way)
+    counts = (
+        group.calls,
+        group.ok,
+        group.error,
+        group.unanswered,
+        failed,
+        group.late,
+        group.one_way,
+        group.cancelled,
+    )
     sizes = (group.request_bytes, group.response_bytes, group.resent_bytes)
     return [*[f"{int(number):,}" for number in counts], *times, *[_size(int(size)) for size in sizes]]
 

@@ -251,8 +251,9 @@ class RecordWriter(PartWriter):
     def _flush(self) -> None:
         columns = self.columns
         if columns.rows:
-            self.write(record_batch(columns, self.schema), columns.size)
+            batch, size = record_batch(columns, self.schema), columns.size
             columns.clear()
+            self.write(batch, size)
 
 
 class RowWriter(PartWriter):

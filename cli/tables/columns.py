@@ -81,7 +81,7 @@ _TYPES = {
 _CALL_COMMENTS = {
     "service": "the service, as the protocol names it; of HTTP the host",
     "method": "the method, as the protocol names it",
-    "outcome": "ok, error, unanswered or one-way",
+    "outcome": "ok, error, unanswered, one-way or cancelled",
     "status": "the status of the reply, as the protocol names it",
     "exception": "the class of the exception, or the text of the error",
     "late": "whether it was answered after the client's timeout; null without one",
@@ -99,6 +99,8 @@ _CALL_COMMENTS = {
     "latency": "microseconds from request to reply",
     "request_bytes": "bytes of the request",
     "response_bytes": "bytes of the reply",
+    "request_messages": "of calls that are streams: how many messages the client sent",
+    "response_messages": "likewise the server",
     "open_calls": "other calls that were open on the connection when it was sent",
 }
 

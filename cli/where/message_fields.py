@@ -43,6 +43,8 @@ CALL_FIELDS: Final = (
     "open_calls",
     "request_bytes",
     "response_bytes",
+    "request_messages",
+    "response_messages",
     "resent_bytes",
     "request_packets",
     "response_packets",

@@ -5,7 +5,7 @@ CLASSES = {
 
     call         its number, from 1, in the order of requests
     protocol, service, method    as the protocol names them
-    outcome      "ok", "error", "unanswered" or "one-way"
+    outcome      "ok", "error", "unanswered", "one-way" or "cancelled"
     status, exception            the status by name; the exception's class, or the error's text
     late         whether it was answered after the client's timeout; None without one, or unanswered
     timed_out    whether it was unanswered for longer than that
@@ -15,6 +15,7 @@ CLASSES = {
     sent_us, answered_us         when request and reply were complete, since 1970
     latency_us   the time between
     request_bytes, response_bytes, request_packets, response_packets, resent_bytes
+    request_messages, response_messages  how many messages went each way, of calls that are streams
     open_calls   the other calls that were open on the connection when it was sent
     to_json()    all of these as in `wirelens calls --format jsonl`, as Python objects
     json_bytes() the same as JSON text on one line, in UTF-8

@@ -54,6 +54,8 @@ def exchange(root: Node) -> Exchange:
     status = Head(line.content + b"\r\n").status
     if status == 0:
         return Exchange("request", method="CONNECT" if _connects(line) else "")
+    if status == 101 and _upgrades_to_http2(root):
+        return Exchange("")  # the reply comes in HTTP/2
     return Exchange("" if status < 200 and status != 101 else "reply")
 
 
@@ -112,6 +114,16 @@ def _asks_to_upgrade(root: Node) -> bool:
     if headers is None or b"pgrade:" not in headers.raw:
         return False
     return any(pair[0].content.lower() == b"upgrade" for pair in headers)
+
+
+def _upgrades_to_http2(root: Node) -> bool:
+    """Whether a response accepts to go on in HTTP/2."""
+    headers = root.member("headers")
+    for pair in [] if headers is None else headers:
+        name, value = pair.first(2)
+        if value.kind == t.TEXT and name.content.lower() == b"upgrade":
+            return value.content.strip().lower() == b"h2c"
+    return False
 
 
 def _content_type(root: Node) -> str:

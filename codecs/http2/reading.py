@@ -162,9 +162,13 @@ def call(root: Node) -> CallFacts:
         return _request(root, identity)
     if part.role != "reply":
         return CallFacts(id=identity)
+    shown = root.member("messages")
+    messages = 0 if shown is None else len(shown)
     error = root.member("error_code")
     if error is not None:
-        return CallFacts(status=error.shown, failed=error.number != v.NO_ERROR, id=identity)
+        return CallFacts(
+            status=error.shown, failed=error.number != v.NO_ERROR, id=identity, messages=messages
+        )
     ending = root.member("call")
     thrown = "" if ending is None else ending.text_of("exception")
     status = header_text(root, b"grpc-status")
@@ -172,10 +176,16 @@ def call(root: Node) -> CallFacts:
         failed = thrown != "" or status not in ("0", "unknown")
         message = grpc.percent_decoded(header_text(root, b"grpc-message").encode()) if failed else ""
         name = grpc.STATUSES.get(status, status)
-        return CallFacts(status=name, exception=thrown or error_line(message), failed=failed, id=identity)
+        return CallFacts(
+            status=name,
+            exception=thrown or error_line(message),
+            failed=failed,
+            id=identity,
+            messages=messages,
+        )
     status = header_text(root, b":status")
     failed = thrown != "" or status[:1] in ("4", "5")
-    return CallFacts(status=status, exception=thrown, failed=failed, id=identity)
+    return CallFacts(status=status, exception=thrown, failed=failed, id=identity, messages=messages)
 
 
 def thrown(root: Node) -> str:
@@ -193,7 +203,8 @@ def thrown(root: Node) -> str:
 def _request(root: Node, identity: str) -> CallFacts:
     path = header_text(root, b":path")
     if not path:
-        return CallFacts(method="unknown", id=identity)
+        shown = root.member("messages")
+        return CallFacts(method="unknown", id=identity, messages=0 if shown is None else len(shown))
     service, method = "", path.partition("?")[0]
     if header_text(root, b"content-type").startswith((grpc.CONTENT_TYPE.decode(), "unknown")):
         service, method = grpc.path_parts(method)
@@ -212,4 +223,4 @@ def _request(root: Node, identity: str) -> CallFacts:
             timeout = grpc.timeout_us(value.shown)
         elif name.content == b"tri-service-timeout" and timeout is None:
             timeout = grpc.timeout_us(value.shown + "m")
-    return CallFacts(service, method, timeout_us=timeout, trace=context.trace, id=identity)
+    return CallFacts(service, method, timeout_us=timeout, trace=context.trace, id=identity, messages=0)

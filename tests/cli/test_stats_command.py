@@ -46,7 +46,7 @@ def by_hand(path: Path, by: list[str], run: Run) -> dict[tuple[str, ...], dict[s
         latencies = sorted(row["latency"] for row in calls if "latency" in row)
         wanted: dict[str, Any] = {name: value for name, value in zip(by, key, strict=True) if value}
         wanted["calls"] = len(calls)
-        for name in ("ok", "error", "unanswered", "one-way"):
+        for name in ("ok", "error", "unanswered", "one-way", "cancelled"):
             wanted[name.replace("-", "_")] = sum(row["outcome"] == name for row in calls)
         wanted["late"] = sum(row.get("late", False) for row in calls)
         for name in ("request_bytes", "response_bytes", "resent_bytes"):
@@ -91,7 +91,8 @@ def test_csv_has_the_same_values(run: Run, made: Path) -> None:
     lines = list(csv.DictReader(io.StringIO(done.stdout)))
     assert list(lines[0]) == [
         "outcome",
-        *["calls", "ok", "error", "unanswered", "late", "one_way", "p50", "p90", "p95", "p99", "max", "mean"],
+        *["calls", "ok", "error", "unanswered", "late", "one_way", "cancelled"],
+        *["p50", "p90", "p95", "p99", "max", "mean"],
         *["request_bytes", "response_bytes", "resent_bytes"],
     ]
     for line, row in zip(lines, as_json, strict=True):

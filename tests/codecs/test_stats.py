@@ -123,7 +123,7 @@ CALLS = st.builds(
     method=st.sampled_from(["x", "y"]),
     client=st.sampled_from(["10.0.0.1:1", "10.0.0.2:1"]),
     server=st.sampled_from(["10.0.0.3:1", "10.0.0.4:1"]),
-    outcome=st.sampled_from(["ok", "error", "unanswered", "one-way"]),
+    outcome=st.sampled_from(["ok", "error", "unanswered", "one-way", "cancelled"]),
     exception=st.sampled_from(["", "x.E"]),
     protocol=st.sampled_from(["dubbo", "bolt"]),
     late=st.sampled_from([None, True, False]),
@@ -150,7 +150,11 @@ def test_groups_are_those_of_the_calls(calls: list[Call], by: list[str]) -> None
     for group in groups:
         own = [one for one in calls if names(one, by) == group.key]
         outcomes = Counter(one.outcome for one in own)
-        assert group.calls == len(own) == group.ok + group.error + group.unanswered + group.one_way
+        assert (
+            group.calls
+            == len(own)
+            == group.ok + group.error + group.unanswered + group.one_way + group.cancelled
+        )
         assert (group.ok, group.error) == (outcomes["ok"], outcomes["error"])
         assert (group.unanswered, group.one_way) == (outcomes["unanswered"], outcomes["one-way"])
         assert group.late == sum(one.late is True for one in own)
