@@ -153,7 +153,8 @@ class Run:
             self.undecoded = self.undecoded or any_damaged([message.record for message in messages])
             for message in messages:
                 if self.selection.takes_direction(message.direction) and self.selection.matches(message):
-                    wanted[id(message)] = message
+                    if self.report.takes(len(wanted)):
+                        wanted[id(message)] = message
             for call in finished:
                 self._add_call(call, wanted)
 

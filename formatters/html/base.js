@@ -40,8 +40,8 @@ const CALLS = DATA.calls.map((call, index) => {
   };
 });
 const TIMED = CALLS.filter(call => call.latency >= 0);
-const FLOWS = DATA.flows.map(([number, client, server], place) => (
-  {number, client, server, place, calls: CALLS.filter(call => call.flow === place)}));
+const FLOWS = DATA.flows.map(([number, client, server]) => ({number, client, server, calls: []}));
+for (const call of CALLS) if (call.flow >= 0) FLOWS[call.flow].calls.push(call);
 FLOWS.sort((a, b) => a.number - b.number);
 
 const $ = id => document.getElementById(id);

@@ -74,7 +74,9 @@ class View {
     if (opens) line.setAttribute('aria-expanded', String(!closed));
     const twist = el('span', 'tw', opens ? (closed ? '▸' : '▾') : '');
     twist.setAttribute('aria-hidden', 'true');
-    line.append(el('span', 'off', row.made && !row.isNote ? '' : this.offset(row.start)));
+    const offset = el('span', 'off', row.made && !row.isNote ? '' : this.offset(row.start));
+    offset.setAttribute('aria-hidden', 'true'); // the line below has it
+    line.append(offset);
     for (let level = 0; level < Math.min(row.level, DEEPEST); level++) line.append(el('span', 'g'));
     line.append(twist);
     if (row.level > DEEPEST) line.append(el('span', 'lv', String(row.level)));

@@ -36,6 +36,8 @@ _NUMBERS: Final = frozenset(
     {t.INTEGER, t.UNSIGNED, t.INT, t.LONG, t.INT8, t.INT16, t.INT64, t.VAR_INT, t.VAR_UINT, t.UINT8}
     | {t.UINT16, t.UINT32, t.UINT64, t.INT32, t.DOUBLE, t.FLOAT32, t.DATE}
 )
+LARGEST: Final = (1 << 63) - 1
+_LARGEST: Final = {t.INT: (1 << 31) - 1, t.INT32: (1 << 31) - 1, t.INT8: 127, t.UINT8: 255, t.INT16: 32767}
 _LAYOUT: Final = frozenset(
     {t.MARK, t.LENGTH, t.NULL, t.ABSENT, t.BOOL, t.BOOLEAN, t.NAMED, t.REF, t.FAULT, t.CLASS, t.TYPE}
 )
@@ -248,12 +250,14 @@ class Redactor:
             drawn = self._random(b"%d %d" % (kind, number))
             if kind == t.DATE:
                 other = number + drawn.randint(-180, 180) * 86_400_000 + drawn.randint(0, 86_399_999)
+                other = max(-LARGEST, min(other, LARGEST))
             elif kind in (t.DOUBLE, t.FLOAT32):
-                bits = 44 if kind == t.DOUBLE else 18
-                other = number ^ drawn.getrandbits(bits)
+                other = number ^ drawn.getrandbits(44 if kind == t.DOUBLE else 18)
             else:
                 digits = len(str(abs(number)))
-                size = drawn.randint(10 ** (digits - 1) if digits > 1 else 0, min(10**digits, 1 << 63) - 1)
+                largest = _LARGEST.get(kind, LARGEST)
+                least = min(10 ** (digits - 1) if digits > 1 else 0, largest)
+                size = drawn.randint(least, min(10**digits - 1, largest))
                 other = size if number >= 0 else -size
             tape.set_number(index, other)
 
@@ -280,6 +284,11 @@ def _kept_texts(record: Record) -> frozenset[str]:
             if node is not None and node.kind in TEXTS:
                 kept.add(node.text or "")
     return frozenset(kept - {""})
+
+
+def is_word(status: str) -> bool:
+    """Whether a status is a protocol's own word or number, not a sender's sentence."""
+    return re.fullmatch(r"-?[A-Z0-9_]+(?: or [A-Z0-9_]+)*", status) is not None
 
 
 def are_names(service: str, method: str) -> bool:

@@ -9,7 +9,7 @@ from wirelens.codecs.codec import CallFacts
 from wirelens.codecs.sizes import FieldSizes
 from wirelens.codecs.words import clean, count
 from wirelens.formatters.html.page import page_of
-from wirelens.formatters.html.redaction import are_names
+from wirelens.formatters.html.redaction import are_names, is_word
 from wirelens.formatters.html.rows import MOST_TEXT, Strings, Table
 
 if TYPE_CHECKING:
@@ -57,6 +57,13 @@ class Report:
         """Whether nothing more is added."""
         return self.messages >= MOST_MESSAGES or self.payload >= MOST_PAYLOAD or len(self._table) >= MOST_ROWS
 
+    def takes(self, waiting: int) -> bool:
+        """Whether one more message may be added, after those that wait; one that may not is counted."""
+        if self.full or waiting >= MOST_MESSAGES:
+            self.left_out += 1
+            return False
+        return True
+
     def add_call(self, call: Call, messages: Sequence[Message]) -> None:
         """Add a call with its messages."""
         if self.full:
@@ -75,7 +82,8 @@ class Report:
         }
         status, exception, identity, trace = call.status, call.exception, call.id, call.trace
         if self.redactor is not None:  # what its messages state now
-            status = next((fact.status for fact in reversed(facts) if fact.status), "")
+            if not is_word(status):
+                status = next((fact.status for fact in reversed(facts) if fact.status), "")
             exception = next((fact.exception for fact in reversed(facts) if fact.exception), "")
             identity = call.id if call.id.isdigit() and not self.redactor.numbers else self._other(call.id)
             trace = self._other(call.trace)
@@ -154,18 +162,19 @@ class Report:
 
         `stated`: what it states of its call; `facts`: the same as the page shows it.
         """
+        named = stated
         if self.redactor is not None and not are_names(stated.service, stated.method):
-            stated = facts
+            named = facts
         first = self.messages - 1
         members: dict[str, Json] = {
             "call": 0,
             "messages": [first],
-            "service": self._text(stated.service),
-            "method": self._text(stated.method),
+            "service": self._text(named.service),
+            "method": self._text(named.method),
             "outcome": "not decoded" if record.error is not None else "",
             "latency": None,
             "answered": 0,
-            "status": self._text(facts.status),
+            "status": self._text(stated.status if is_word(stated.status) else facts.status),
             "exception": self._text(facts.exception),
             "id": "",
             "trace": "",

@@ -221,6 +221,18 @@ def test_redacting_leaves_no_value(run: Run, tmp_path: Path, numbers: bool) -> N
         assert {call["method"] for call in hidden[2][0]["calls"]} == {"place"}
 
 
+def test_messages_of_no_call_that_are_beyond_the_limits_are_counted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = building.Talk(1000, 5000, 40000, 20880)
+    frames = talk.hello() + [talk.send(1, shop.reply(number, b"N")) for number in range(50)]
+    path = tmp_path / "replies.pcap"
+    path.write_bytes(building.pcap(frames))
+    monkeypatch.setattr(report, "MOST_MESSAGES", 10)
+    data, _, _ = made(run, tmp_path, str(path))
+    assert (len(data["messages"]), data["left"][0].split()[0]) == (10, "40")
+
+
 def test_redacting_keeps_what_examples_are_made_of(run: Run, tmp_path: Path) -> None:
     inputs = [
         str(path) for path in [*sorted(EXAMPLES.glob("*.xxd")), *sorted(EXAMPLES.glob("captures/*.pcap"))]
@@ -234,4 +246,9 @@ def test_redacting_keeps_what_examples_are_made_of(run: Run, tmp_path: Path) -> 
         for name in ("levels", "starts", "lengths"):
             assert len(data["rows"][name]) > 0
         assert [m["length"] for m in data["messages"]] == [m["length"] for m in shown["messages"]]
-        assert [c["method"] for c in data["calls"]] == [c["method"] for c in shown["calls"]]
+        for member in ("method", "outcome", "status"):
+            assert [c[member] for c in data["calls"]] == [c[member] for c in shown["calls"]]
+        for member in ("protocol", "kind"):
+            assert [data["strings"][m[member]] for m in data["messages"]] == [
+                shown["strings"][m[member]] for m in shown["messages"]
+            ]
