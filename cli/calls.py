@@ -26,7 +26,7 @@ Examples:
   wirelens calls --call 13 app.pcap                    one of them, with what happened on the wire
   wirelens calls --format csv -o calls.csv captures/
   wirelens calls client.pcap --server-side server*.pcap  where the time went: there, server, back
-  tcpdump -U -w - port 20880 | wirelens calls -        calls as they are answered
+  tcpdump -U -w - --immediate-mode port 20880 | wirelens calls -  as they are answered
 
 \b
 A call is a request with what came of it: ok, error, unanswered, one-way or cancelled. late: answered after

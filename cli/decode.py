@@ -42,7 +42,7 @@ Examples:
   wirelens decode captures/                      rotated files as one capture
   wirelens decode --where 'method=find and latency>100ms' app.pcap
   wirelens decode --format jsonl --with method,latency app.pcap | jq 'select(.latency > .1) | .method'
-  tcpdump -U -w - port 1080 | wirelens decode -  messages as they arrive
+  tcpdump -U -w - --immediate-mode port 1080 | wirelens decode -  messages as they arrive
 
 \b
 Exit status: 0: all decoded; 1: something did not, as the output shows; 2: an input is wrong."""

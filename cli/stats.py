@@ -21,7 +21,7 @@ Examples:
   wirelens stats --by server,outcome --sort p99 app.pcap
   wirelens stats --by minute --format csv captures/
   wirelens stats --where 'service~Order' --sizes app.pcap   which fields carry the bytes
-  tcpdump -U -w - port 20880 | wirelens stats --every 5s -
+  tcpdump -U -w - --immediate-mode port 20880 | wirelens stats --every 5s -
 
 \b
 Percentiles are those of the latencies of all answered calls, errors too: the value of rank ⌈q·n/100⌉.

@@ -20,7 +20,7 @@ from wirelens.codecs.late_records import PACKETS, late_records
 from wirelens.codecs.pairing import Pairs
 from wirelens.codecs.record import Record
 from wirelens.codecs.registry import UNKNOWN
-from wirelens.codecs.sides import Arrival, Side, State
+from wirelens.codecs.sides import Arrival, Side, State, in_order, joins
 from wirelens.codecs.verdicts import Verdict, together, verdict_of
 
 HEAD: Final = 1 << 14  # bytes of a direction that wait at most for its protocol to be detected
@@ -182,19 +182,7 @@ class Conversations:
 
     def undecoded(self) -> list[tuple[int, int]]:
         """The bytes that are in no record yet: how many, and the number of the packet they came in."""
-        left: list[tuple[int, int]] = []
-        for side in self._sides.values():
-            at: i64 = side.arrival
-            count: i64 = len(side.arrivals)
-            while at < count:
-                arrival = side.arrivals[at]
-                at += 1
-                size = arrival.end - max(arrival.start, side.taken)
-                if size > 0:
-                    left.append((int(size), arrival.packets[-1]))
-            if side.waiting is not None:
-                left.extend([(len(piece.data), piece.packets[-1]) for piece in side.waiting if piece.data])
-        return left
+        return [part for side in self._sides.values() for part in side.undecoded()]
 
     def save(self) -> State:
         """The state of all directions that have not ended, for `load` of another `Conversations`."""
@@ -284,7 +272,7 @@ class Conversations:
                 side.waiting = []
                 side.order = []
                 other = self._opposite(side)
-                if other is not None and other.role == "reply" and _joins(piece):
+                if other is not None and other.role == "reply" and joins(piece):
                     side.phase = max(side.phase, other.phase)  # its request to leave the protocol came before
             side.waiting.append(piece)
             self._order += 1
@@ -353,7 +341,7 @@ class Conversations:
                 if verdict.protocol != UNKNOWN:
                     both = True
                     more, places = self._fix(other, verdict)
-                    waiting, order = _merged(waiting, order, more, places)
+                    waiting, order = in_order(waiting, order, more, places)
         for piece in waiting:
             self._take(side if piece.direction == side.direction else other, piece, messages)
         if side.ended:
@@ -410,13 +398,6 @@ class Conversations:
         if side.ended and side.decoder is None:
             self._decide(side, True, messages)
 
-    def _was_left(self, side: Side) -> bool:
-        """Whether the other direction shows that both left a protocol: accepts that, or speaks another."""
-        other = self._opposite(side)
-        if other is None or other.phase <= side.phase:
-            return False
-        return other.role == "reply" or (other.named and other.protocol != other.left)
-
     def _leave_unproved(self, side: Side, time_us: i64, phase: i64, messages: list[Message]) -> None:
         """Have a direction leave, at a time, a protocol in which its first message was not found.
 
@@ -443,38 +424,8 @@ class Conversations:
 
     def _begin_afresh(self, side: Side, rest: bytes, phase: i64) -> list[Piece]:
         """Forget a direction's protocol; the pieces of the rest of its bytes."""
-        start: i64 = side.position - len(rest)
-        pieces: list[Piece] = []
-        for arrival in side.arrivals[side.arrival :]:
-            first = max(arrival.start, start)
-            if first < arrival.end:
-                data = rest[first - start : arrival.end - start]
-                again = Piece(
-                    side.flow,
-                    side.direction,
-                    int(first),
-                    data,
-                    int(arrival.time_us),
-                    arrival.packets,
-                    0,
-                    (),
-                    "",
-                    -1,
-                    int(side.acked),
-                    int(side.opposite),
-                )
-                pieces.append(again)
-        side.arrivals.clear()
-        side.arrival = 0
         self._held -= side.held
-        side.held = 0
-        side.position = start
-        side.decoder = None
-        side.left = side.protocol
-        side.protocol = UNKNOWN
-        side.tried = 0
-        side.phase = phase
-        return pieces
+        return side.begin_afresh(rest, phase)
 
     # --- which comes first ----------------------------------------------------------------------------
 
@@ -552,7 +503,7 @@ class Conversations:
         if piece.gap:
             side.incomplete = side.broken = True
             self._give(side, decoder.gap(piece.gap), messages)
-            if decoder.left or self._was_left(side):
+            if decoder.left or side.was_left(self._opposite(side)):
                 self._leave(side, messages)
                 piece.notes = ()
                 self._take(side, piece, messages)
@@ -730,24 +681,6 @@ class Conversations:
 
 def _key(flow: Flow, direction: int) -> int:
     return 2 * flow.number + direction
-
-
-def _joins(piece: Piece) -> bool:
-    """Whether a stream begins with a piece, but not with its first byte."""
-    return "joined-middle" in [note.code for note in piece.notes]
-
-
-def _merged(
-    first: list[Piece], first_order: list[int], second: list[Piece], second_order: list[int]
-) -> tuple[list[Piece], list[int]]:
-    """The waiting pieces of both directions in the order of the capture."""
-    places = [*zip(first_order, first), *zip(second_order, second)]  # noqa: B905
-    places.sort(key=_place_of)
-    return [piece for _, piece in places], [place for place, _ in places]
-
-
-def _place_of(entry: tuple[int, Piece]) -> int:
-    return entry[0]
 
 
 def known_messages(messages: list[Message]) -> list[Message]:

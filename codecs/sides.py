@@ -96,7 +96,7 @@ class Side:
         waiting = self.waiting
         if not waiting:
             return False
-        return "joined-middle" in [note.code for note in waiting[0].notes]
+        return joins(waiting[0])
 
     def complete_us(self, end: i64) -> i64:
         """When the stream was complete up to a position, microseconds since 1970; of what is in no record."""
@@ -185,6 +185,57 @@ class Side:
         if other is not None and other.protocol == self.protocol and other.decoder is not None:
             decoder.track = other.decoder.track
 
+    def was_left(self, other: "Side | None") -> bool:
+        """Whether the other direction shows that both left a protocol: accepts that, or speaks another."""
+        if other is None or other.phase <= self.phase:
+            return False
+        return other.role == "reply" or (other.named and other.protocol != other.left)
+
+    def undecoded(self) -> list[tuple[int, int]]:
+        """The bytes that are in no record yet: how many, and the number of the packet they came in."""
+        left: list[tuple[int, int]] = []
+        for arrival in self.arrivals[self.arrival :]:
+            size = arrival.end - max(arrival.start, self.taken)
+            if size > 0:
+                left.append((int(size), arrival.packets[-1]))
+        if self.waiting is not None:
+            left.extend([(len(piece.data), piece.packets[-1]) for piece in self.waiting if piece.data])
+        return left
+
+    def begin_afresh(self, rest: bytes, phase: i64) -> list[Piece]:
+        """Leave its protocol, before the rest of its bytes; the pieces of these."""
+        start: i64 = self.position - len(rest)
+        pieces: list[Piece] = []
+        for arrival in self.arrivals[self.arrival :]:
+            first = max(arrival.start, start)
+            if first < arrival.end:
+                data = rest[first - start : arrival.end - start]
+                again = Piece(
+                    self.flow,
+                    self.direction,
+                    int(first),
+                    data,
+                    int(arrival.time_us),
+                    arrival.packets,
+                    0,
+                    (),
+                    "",
+                    -1,
+                    int(self.acked),
+                    int(self.opposite),
+                )
+                pieces.append(again)
+        self.arrivals.clear()
+        self.arrival = 0
+        self.held = 0
+        self.position = start
+        self.decoder = None
+        self.left = self.protocol
+        self.protocol = UNKNOWN
+        self.tried = 0
+        self.phase = phase
+        return pieces
+
     def note(self, notes: tuple[Note, ...]) -> None:
         """Keep notes for the record at their place."""
         if self.notes is None:
@@ -230,3 +281,21 @@ class Side:
         self.ended, self.foreign, self.phase, self.role, self.context, self.left = flags
         self.damaged, self.incomplete, self.broken, self.ending, self.contained, self.awaited = losses
         self.sequence, self.acked, self.acked_before, self.opposite = tcp
+
+
+def joins(piece: Piece) -> bool:
+    """Whether a stream begins with a piece, but not with its first byte."""
+    return "joined-middle" in [note.code for note in piece.notes]
+
+
+def in_order(
+    first: list[Piece], first_order: list[int], second: list[Piece], second_order: list[int]
+) -> tuple[list[Piece], list[int]]:
+    """The waiting pieces of both directions in the order of the capture."""
+    places = [*zip(first_order, first), *zip(second_order, second)]  # noqa: B905
+    places.sort(key=_place_of)
+    return [piece for _, piece in places], [place for place, _ in places]
+
+
+def _place_of(entry: tuple[int, Piece]) -> int:
+    return entry[0]

@@ -303,7 +303,7 @@ def http2_frame(kind: int, flags: int, stream: int, body: bytes) -> bytes:
 
 
 def h2c_script(script: Script) -> list[Sent]:
-    """Calls over HTTP/1.1, then HTTP/2 that no protocol here has."""
+    """Calls over HTTP/1.1, then HTTP/2, whose messages are not counted."""
     http_script(script)
     ask = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
     script.tell(0, ask + b"HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n", b"")
@@ -570,7 +570,7 @@ def judge(connections: list[Connection], found: list[Message]) -> Figures:
     figures = Figures()
     by_client: dict[int, list[Message]] = {}
     for message in found:
-        if message.record.root is not None:
+        if message.record.root is not None and message.record.protocol != "http2":
             client = next(port for port in message.flow.ports if port >= FIRST_PORT)
             by_client.setdefault(client, []).append(message)
     lanes: dict[int, list[Connection]] = {}

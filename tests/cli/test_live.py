@@ -137,7 +137,7 @@ def test_tcpdump_on_loopback() -> None:
         pytest.skip("no tcpdump here")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        words = ["tcpdump", "-U", "-i", "lo", "-w", "-", "port", str(port)]
+        words = ["tcpdump", "-U", "-i", "lo", "-w", "-", "--immediate-mode", "port", str(port)]
         dump = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert dump.stdout is not None
         assert dump.stderr is not None
