@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from wirelens.codecs.call import Call
     from wirelens.codecs.conversations import Message
     from wirelens.formatters.html.report import Report
+
+SECONDS: Final = 1.0  # between reports of progress
 
 EPILOG: Final = """\b
 Examples:
@@ -85,6 +89,29 @@ def command(
     ctx.exit(2 if inputs.failed else 1 if run.undecoded or inputs.damaged else 0)
 
 
+class Progress:
+    """Shows on a terminal's standard error how many messages were read, once it takes long."""
+
+    def __init__(self) -> None:
+        self.shown = False
+        self.last = monotonic()
+        self.terminal = sys.stderr.isatty()
+
+    def tell(self, messages: int) -> None:
+        """Show the number of messages so far."""
+        now = monotonic()
+        if self.terminal and now - self.last >= SECONDS:
+            self.last = now
+            self.shown = True
+            click.echo(f"\r{count(messages, 'message')}…", err=True, nl=False)
+
+    def clear(self) -> None:
+        """Remove what is shown."""
+        if self.shown:
+            self.shown = False
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+
 class Run:
     """Reads all inputs into a report; `undecoded`: whether something did not decode."""
 
@@ -97,7 +124,9 @@ class Run:
         self.captures = False
         self.flows = 0
         self.calls = 0
+        self.counts = False  # whether messages are counted on the terminal
         self.names: list[str] = []
+        self.progress = Progress()
 
     def read(self, item: Input | Merged) -> None:
         """Read an input, or several captures as one."""
@@ -111,6 +140,8 @@ class Run:
                 self._plain(item)
         except (InputError, MemoryError) as error:
             self.inputs.fail_on(item, error)
+        finally:
+            self.progress.clear()
 
     def page(self) -> bytes:
         """The page of all that was read."""
@@ -130,6 +161,7 @@ class Run:
                 record.origin = origin
             for record in self.selection.of_records(records):
                 self.report.add_record(record, item.name)
+                self.progress.tell(self.report.messages)
 
         last = b""
         for chunk in item.chunks:  # one late, so that the last one is decoded together with the end
@@ -138,12 +170,15 @@ class Run:
         add(decoder.close(last))
 
     def _capture(self, item: Input | Merged) -> None:
-        from wirelens.cli.packets import Capture
+        from wirelens.cli.input import Input
+        from wirelens.cli.packets import LARGE, Capture
         from wirelens.codecs.calls import ALL_CALLS, Calls
         from wirelens.codecs.conversations import known_messages
         from wirelens.codecs.record import any_damaged
 
         capture = Capture(item, self.protocol, self.selection, False, self.flows)
+        size = item.size if isinstance(item, Input) else sum([one.size for one in item.items])
+        self.counts = size < LARGE  # else there is a bar
         following = Calls(first=self.calls + 1, kept=ALL_CALLS)
         wanted: dict[int, Message] = {}  # by identity, those that match and wait for their call
 
@@ -174,6 +209,7 @@ class Run:
         if foreign:
             flows = count(capture.conversations.foreign_flows, "flow")
             self.report.remarks.append(f"{flows} with {count(foreign, 'byte')} of other protocols left out")
+        self.progress.clear()
         capture.report_rest(capture.messages, foreign)
 
     def _add_call(self, call: Call, wanted: dict[int, Message]) -> None:
@@ -182,3 +218,5 @@ class Run:
         if any(found):
             messages = [one for one in call.messages if self.selection.takes_direction(one.direction)]
             self.report.add_call(call, messages)
+            if self.counts:
+                self.progress.tell(self.report.messages)

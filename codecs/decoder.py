@@ -16,6 +16,7 @@ from wirelens.codecs.tape import Buffer, Tape
 MAX_MESSAGE: Final = 1 << 28  # bytes of one message that may wait for their rest
 OPAQUE_BYTES: Final = 1 << 20  # bytes of no known protocol that one record holds at most
 ATTEMPT_FACTOR: Final = 8  # bytes that may be read over again for each byte that came in
+TOO_MUCH: Final = "not enough memory for this message"  # text of error `limit`
 ATTEMPT_FREE: Final = 1 << 16
 JOIN_BYTES: Final = 1 << 16  # bytes in which a first message is looked for, then in the next ones
 BYTES_A_NODE: Final = 6  # about this many bytes of a message make one node,
@@ -271,7 +272,7 @@ class Decoder:
                 self._pos = following
                 continue
             except MemoryError:
-                too_much = cursor.error("limit", start, "not enough memory for this message")
+                too_much = cursor.error("limit", start, TOO_MUCH)
                 records.append(self._failed(codec, Tape(buffer), too_much, start, end))
                 self._pos = end
                 continue

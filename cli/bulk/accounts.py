@@ -81,7 +81,8 @@ class BucketAccount:
     """What became of the flows and inputs of one bucket.
 
     seconds: of the processor. counts: for each file the counts that `rows` defines. protocols: messages and
-    bytes. slowest: latency (µs), protocol and summary. fragments: IP fragments kept for the next run.
+    bytes. slowest: latency (µs), protocol and summary. methods: protocol, name, then calls that were
+    answered, the sum of their latencies and the longest. fragments: IP fragments kept for the next run.
     contradictions: the numbers of two files with different bytes at the same place of a stream.
     ignored: packets of datagrams that stayed incomplete over all ranges, by reason.
     """
@@ -96,6 +97,7 @@ class BucketAccount:
     protocols: dict[str, list[int]]
     errors: dict[str, int]
     slowest: list[tuple[int, str, str]]
+    methods: list[tuple[str, str, list[int]]]
     fragments: list[Any]
     contradictions: list[tuple[int, int]] = field(default_factory=list)
     ignored: dict[str, int] = field(default_factory=dict)
@@ -123,5 +125,7 @@ def load_bucket_account(plain: dict[str, Any]) -> BucketAccount:
     account.parts = [Part(*values) for values in account.parts]
     account.ranges = [load_range_account(values) for values in plain["ranges"]]
     account.inputs = [load_input_account(values) for values in plain["inputs"]]
+    account.methods = [(protocol, name, list(sums)) for protocol, name, sums in account.methods]
+    account.contradictions = [(first, second) for first, second in account.contradictions]
     account.slowest = [(latency_us, protocol, summary) for latency_us, protocol, summary in account.slowest]
     return account

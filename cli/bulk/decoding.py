@@ -322,6 +322,7 @@ class Bucket:
             protocols=counters.protocols,
             errors=counters.errors,
             slowest=sorted(counters.slowest, reverse=True),
+            methods=[(*key, sums) for key, sums in sorted(counters.methods.items())],
             fragments=fragments,
             contradictions=sorted(self._contradictions),
             ignored=ignored,
@@ -497,18 +498,24 @@ def decode_input(source: Range, file: int, protocol: str, maker: RowMaker) -> St
 def _decode_bytes(
     chunks: Iterable[bytes], file: int, protocol: str, maker: RowMaker, errors: list[str]
 ) -> Generator[None, None, int]:
-    """Decode bytes of one stream; how many they were."""
+    """Decode bytes of one stream; how many they were, or as many as fit into memory."""
+    from wirelens.cli.input import TOO_MUCH
+
     decoder = Decoder(protocol or None)
     size = 0
     last = b""
-    for chunk in _readable(chunks, errors):  # one chunk late: what is known to be the end decodes better
-        size += len(chunk)
-        for record in decoder.feed(last):
+    try:
+        for chunk in _readable(chunks, errors):  # one chunk late: what is known to be the end decodes better
+            for record in decoder.feed(last):
+                maker.add_record(file, record)
+                size += record.length
+            last = chunk
+            yield
+        for record in decoder.close(last):
             maker.add_record(file, record)
-        last = chunk
-        yield
-    for record in decoder.close(last):
-        maker.add_record(file, record)
+            size += record.length
+    except MemoryError:
+        errors.append(TOO_MUCH)
     maker.close()
     yield
     return size

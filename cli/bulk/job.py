@@ -34,7 +34,7 @@ from wirelens.cli.bulk.plan import (
 from wirelens.cli.bulk.reading import fragments_place
 from wirelens.cli.bulk.report import Report
 from wirelens.cli.bulk.selecting import normal_text
-from wirelens.cli.bulk.settling import Plan, Settlement, UnbalancedError, settle
+from wirelens.cli.bulk.settling import Plan, Settlement, UnbalancedError, add_contradictions, settle
 from wirelens.cli.bulk.table import PartWriter, RecordWriter
 from wirelens.cli.bulk.variants import check_target, write_variants
 from wirelens.cli.points import NONE, contradiction, points_of
@@ -289,11 +289,11 @@ class Job:
             settlement.ledger[item.number].selection = self.selection
         if self.options.point == NONE:
             files = {number: row.file for number, row in self.ledger.items()} | dict(config.names)
+            pairs = {pair for account in accounts for pair in account.contradictions}
             settlement.report.contradiction = contradiction(
-                (files[first], files[second])
-                for account in accounts
-                for first, second in account.contradictions
+                (files[first], files[second]) for first, second in sorted(pairs)
             )
+            add_contradictions(settlement.ledger, pairs)
         moves = self._moves(settlement, self._number(settlement, accounts, number))
         rows = [settlement.ledger[number] for number in sorted(settlement.ledger)]
         self.run.commit(rows, finish(moves), self._removes(), self._settings())

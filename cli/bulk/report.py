@@ -8,6 +8,7 @@ from typing import Any
 
 from wirelens.cli.bulk.files import shown
 from wirelens.cli.bulk.progress import size_text, time_text
+from wirelens.cli.tables.counts import slowest_methods
 from wirelens.cli.unread import unread_packets
 from wirelens.codecs.words import clean
 
@@ -15,6 +16,8 @@ SUMS = ("decoded", "quarantined", "unrecognised", "retransmitted", "late", "filt
 SELDOM = ("late", "filtered", "pending")  # those of SUMS that are shown only if there are some
 PROBLEMS_SHOWN = 10
 SLOWEST_SHOWN = 5
+METHODS_SHOWN = 10
+METHODS_JSON = 100  # in JSON
 
 
 @dataclass
@@ -47,6 +50,7 @@ class Report:
     protocols: dict[str, tuple[int, int]] = field(default_factory=dict)
     codes: dict[str, int] = field(default_factory=dict)
     slowest: list[tuple[int, str, str]] = field(default_factory=list)  # latency (µs), protocol, summary
+    methods: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # calls, their µs, the longest
     problems: list[tuple[str, str, str]] = field(default_factory=list)  # file, code, text
 
 
@@ -96,6 +100,21 @@ def _lines(report: Report, target: str) -> Iterator[str]:
         yield "slowest replies"
         for latency_us, protocol, summary in report.slowest[:SLOWEST_SHOWN]:
             yield f"  {latency_us / 1000:,.1f} ms  {protocol}  {summary}"
+    if report.methods:
+        yield ""
+        lines = [
+            (
+                name,
+                protocol,
+                f"{calls:,}",
+                f"{total_us / calls / 1000:,.1f} ms",
+                f"{longest_us / 1000:,.1f} ms",
+            )
+            for (protocol, name), (calls, total_us, longest_us) in slowest_methods(
+                report.methods, METHODS_SHOWN
+            )
+        ]
+        yield from _table(("slowest methods", "", "calls", "mean", "longest"), lines)
     yield ""
     seconds = max(report.seconds, 0.001)
     rate = f"{report.messages / seconds:,.0f} messages and {size_text(report.read / seconds)} a second"
@@ -146,5 +165,17 @@ def as_json(report: Report, target: str) -> dict[str, Any]:
         "slowest": [
             {"latency_us": latency_us, "protocol": protocol, "summary": summary}
             for latency_us, protocol, summary in report.slowest
+        ],
+        "slowest_methods": [
+            {
+                "protocol": protocol,
+                "method": name,
+                "calls": calls,
+                "mean_us": round(total_us / calls),
+                "longest_us": longest_us,
+            }
+            for (protocol, name), (calls, total_us, longest_us) in slowest_methods(
+                report.methods, METHODS_JSON
+            )
         ],
     }

@@ -14,6 +14,7 @@ from wirelens.cli.bulk.accounts import BucketAccount, InputAccount, Problem, Ran
 from wirelens.cli.bulk.ledger import LedgerRow
 from wirelens.cli.bulk.plan import Input, Range, Tail
 from wirelens.cli.bulk.report import SUMS, Report
+from wirelens.cli.points import contradiction
 from wirelens.cli.tables.columns import TABLES
 from wirelens.cli.tables.counts import (
     COUNTS,
@@ -112,6 +113,23 @@ def settle(plan: Plan, accounts: Sequence[BucketAccount]) -> Settlement:
     return settlement
 
 
+def add_contradictions(ledger: dict[int, LedgerRow], pairs: Set[tuple[int, int]]) -> None:
+    """Note in the ledger which files of different folders contradict each other."""
+    others: dict[int, set[str]] = {}
+    for first, second in pairs:
+        if contradiction([(ledger[first].file, ledger[second].file)]):
+            others.setdefault(first, set()).add(ledger[second].file)
+            others.setdefault(second, set()).add(ledger[first].file)
+    for number, names in others.items():
+        row = ledger[number]
+        first_name = min(names)
+        text = f"different bytes at the same place of a stream than {first_name}"
+        if len(names) > 1:
+            text += f" and {len(names) - 1:,} more"
+        note = Problem("overlap-conflict", 0, f"{text}; captured at different points? see --point")
+        ledger[number] = replace(row, notes=[*(row.notes or ()), *_notes([note])])
+
+
 def _add_accounts(settlement: Settlement, accounts: Sequence[BucketAccount]) -> dict[int, list[int]]:
     """Add up what does not depend on the plan; the counts of each file."""
     counts: dict[int, list[int]] = {}
@@ -127,6 +145,11 @@ def _add_accounts(settlement: Settlement, accounts: Sequence[BucketAccount]) -> 
         for code, amount in account.errors.items():
             report.codes[code] = report.codes.get(code, 0) + amount
         report.slowest += account.slowest
+        for protocol, name, (calls, total_us, longest_us) in account.methods:
+            method = report.methods.setdefault((protocol, name), [0, 0, 0])
+            method[0] += calls
+            method[1] += total_us
+            method[2] = max(method[2], longest_us)
         report.flows += account.flows
         report.decoding_seconds += account.seconds
         left_out = [account.ignored, *(one.ignored for one in account.ranges)]

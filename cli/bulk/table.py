@@ -251,9 +251,8 @@ class RecordWriter(PartWriter):
     def _flush(self) -> None:
         columns = self.columns
         if columns.rows:
-            batch, size = record_batch(columns, self.schema), columns.size
+            self.write(record_batch(columns, self.schema), columns.size)
             columns.clear()
-            self.write(batch, size)
 
 
 class RowWriter(PartWriter):

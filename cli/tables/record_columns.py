@@ -6,7 +6,7 @@ This runs for every record, and is compiled as `codecs/` is.
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from librt.strings import BytesWriter, write_i32_le, write_i64_le
+from librt.strings import BytesWriter, read_i32_le, write_i32_le, write_i64_le
 from mypy_extensions import i32, i64
 
 from wirelens.codecs.captures.flow import Flow
@@ -60,7 +60,7 @@ class Texts:
     """A column of texts: their UTF-8 one after the other, and where each begins and ends, in 32 bits."""
 
     def __init__(self, data: BytesWriter) -> None:
-        self.data: Final = data
+        self.data = data
         self.ends: Final = BytesWriter()
         self.clear()
 
@@ -75,6 +75,11 @@ class Texts:
         self.data.write(text)
         self.end()
 
+    def keep(self, count: i64) -> None:
+        """Remove all but the first `count` texts, and what was written of another."""
+        self.ends.truncate(4 * (count + 1))
+        self.data.truncate(i64(read_i32_le(self.ends.getvalue(), 4 * count)))
+
     def end(self) -> None:
         """End a text: what was written since the last one."""
         size: i64 = len(self.data)
@@ -86,7 +91,7 @@ class Texts:
 class Columns:
     """Rows of `messages`, of `quarantine`, or of both, column by column, until they are a row group.
 
-    `full` is called when there are `most_rows`, or about `most_bytes`; it takes them and calls `clear`.
+    `full` is called when there are `most_rows`, or about `most_bytes`; it takes them and then calls `clear`.
     Numbers are little-endian, of 64 bits; those that name an entry of a list have 32. Without `trees` and
     `summaries` these columns stay empty.
     """
@@ -126,14 +131,17 @@ class Columns:
         self.request: Final = Texts(BytesWriter())  # "": none
         self.pair: Final = BytesWriter()  # its number in the connection; 0: none
         self.latency: Final = BytesWriter()
-        self.writer: Final = Writer()
+        self.writer = Writer()
         self.message: Final = Texts(self.writer.out)
         self.damaged: Final = BytesWriter()  # a byte
         self.notes: Final[dict[int, list[dict[str, Any]]]] = {}  # by row
         self.failures: Final[dict[int, Failure]] = {}  # by row
 
     def clear(self) -> None:
-        """Remove all rows; the memory stays."""
+        """Remove all rows; the memory stays, unless it is much."""
+        if self.size > 4 * self.most_bytes:
+            self.writer = Writer()
+            self.message.data = self.writer.out
         self.rows = 0
         self.size = 0
         for out in (self.stream, self.packet, self.time, self.offset, self.length):
@@ -162,6 +170,24 @@ class Columns:
         write_i64_le(self.offset, offset)
         write_i64_le(self.length, length)
 
+    def drop_row(self) -> None:
+        """Remove what was written of a row that is not ended, and the memory that its tree took."""
+        rows = self.rows
+        for out in (self.packet, self.time, self.offset, self.length, self.pair, self.latency):
+            out.truncate(8 * rows)
+        for out in (self.stream, self.protocol, self.kind, self.service, self.method, self.status):
+            out.truncate(4 * rows)
+        self.damaged.truncate(rows)
+        self.summary.keep(rows)
+        self.request.keep(rows)
+        self.message.keep(rows)
+        kept = self.message.data.getvalue()
+        self.writer = Writer()
+        self.message.data = self.writer.out
+        self.message.data.write(kept)
+        self.notes.pop(int(rows), None)
+        self.failures.pop(int(rows), None)
+
     def add_word(self, out: BytesWriter, word: str) -> None:
         """Write a word of a column that has few different ones."""
         slot = self.words.get(word)
@@ -178,11 +204,16 @@ class Columns:
             ]
 
     def end_row(self, size: i64) -> None:
-        """End a row of about `size` bytes."""
+        """End a row of about `size` bytes; MemoryError if that leaves the rows unwritten."""
         self.rows += 1
         self.size += size
         if self.rows >= self.most_rows or self.size >= self.most_bytes:
-            self.full()
+            try:
+                self.full()
+            except MemoryError:
+                self.rows -= 1  # the row is not ended
+                self.size -= size
+                raise
 
     def add_name(self, out: BytesWriter, name: str) -> None:
         """Write a name of a column that has few different ones, or none of it for ""."""

@@ -28,12 +28,14 @@ from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
 from wirelens.codecs.captures.streams import CLOSED_FLOWS
 from wirelens.codecs.codec import CallFacts
 from wirelens.codecs.conversations import Conversations, Message
+from wirelens.codecs.decoder import TOO_MUCH
 from wirelens.codecs.notation import tree_json
 from wirelens.codecs.record import Record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.words import shortened
 
 HEAD_BYTES: Final = 4096  # kept of a stream of no known protocol
+NAME: Final = 200  # letters of a method's name in the report
 DAY_US: Final = 24 * 3600 * 1_000_000
 NO_DAY: Final = -1  # of what has no time
 ENDS: Final = {
@@ -255,33 +257,45 @@ class RowMaker:
             stream = self._streams[key] = Stream(flow, message.direction, self._number(flow.number))
         record = message.record
         packet = message.arrivals[-1].packets[-1]
-        if self._matches is not None and record.codec is not None:
-            if not self._matches(record, message, packet >> FILE_SHIFT):
-                self._count(message, FILTERED)
-                return
-        self._count(message, _outcome(record))
-        latency_us = message.latency_us
-        if latency_us is None:
-            latency_us = -1
-        facts = NO_FACTS
-        if record.codec is not None and record.root is not None:
-            facts = facts_of(message)
-        self._record(stream, record, packet, message.time_us, message.pair_number, latency_us, facts, asked)
+        latency_us = -1 if message.latency_us is None else message.latency_us
+        outcome = _outcome(record)
+        try:
+            if self._matches is not None and record.codec is not None:
+                if not self._matches(record, message, packet >> FILE_SHIFT):
+                    self._count(message, FILTERED)
+                    return
+            facts = NO_FACTS
+            if record.codec is not None and record.root is not None:
+                facts = facts_of(message)
+            self._record(
+                stream, record, packet, message.time_us, message.pair_number, latency_us, facts, asked
+            )
+        except MemoryError:
+            self._too_much(stream, record, packet, message.time_us, message.pair_number, latency_us)
+            outcome = QUARANTINED
+        self._count(message, outcome)
 
     def add_record(self, file: int, record: Record) -> None:
         """Write the row of a record of an input that is not a capture."""
-        if self._matches is not None and record.codec is not None and not self._matches(record, None, file):
-            self._counters.counts(file)[FILTERED] += record.length
-            return
         stream = self._streams.get(-1)
         if stream is None:
             stream = self._streams[-1] = Stream(None, 0)
-        self._counters.counts(file)[_outcome(record)] += record.length
-        facts = NO_FACTS
-        root = record.root
-        if record.codec is not None and root is not None:
-            facts = record.codec.call(root)
-        self._record(stream, record, file << FILE_SHIFT, 0, 0, -1, facts, None)
+        counts = self._counters.counts(file)
+        outcome = _outcome(record)
+        try:
+            if self._matches is not None and record.codec is not None:
+                if not self._matches(record, None, file):
+                    counts[FILTERED] += record.length
+                    return
+            facts = NO_FACTS
+            root = record.root
+            if record.codec is not None and root is not None:
+                facts = record.codec.call(root)
+            self._record(stream, record, file << FILE_SHIFT, 0, 0, -1, facts, None)
+        except MemoryError:
+            self._too_much(stream, record, file << FILE_SHIFT, 0, 0, -1)
+            outcome = QUARANTINED
+        counts[outcome] += record.length
 
     def add_refused(self, file: int, text: str, head: bytes, size: int) -> None:
         """Write the row of an input that is not read at all."""
@@ -366,6 +380,9 @@ class RowMaker:
         if not self._call_rows:
             return
         for call in calls:
+            if call.latency_us is not None:
+                name = f"{call.service}.{call.method}" if call.service else call.method
+                self._counters.answered(call.protocol, clean(name[:NAME]), call.latency_us)
             file = call.packet >> FILE_SHIFT
             call.file = self._names.get(file, "")
             call.point = self._points.get(file, "")
@@ -443,9 +460,10 @@ class RowMaker:
             columns_of.add_call(facts.service, facts.method, facts)
         else:
             columns_of.add_call(asked.service, asked.method, facts)
+        columns_of.add_notes(record.notes)
+        columns_of.end_row(size + 192)
         if slow:
             counters.latency(latency_us, name, summary)
-        columns_of.add_notes(record.notes)
         counts = counters.counts(packet >> FILE_SHIFT)
         counts[MESSAGES] += 1
         counted = counters.protocols.get(name)
@@ -456,7 +474,30 @@ class RowMaker:
         if damaged:
             counts[ERRORS] += 1
             counters.error("inner-error")
-        columns_of.end_row(size + 192)
+
+    def _too_much(
+        self, stream: Stream, record: Record, packet: int, time: i64, pair: int, latency_us: int
+    ) -> None:
+        """Write the row of a record for whose own row the memory is not enough; its bytes, if they fit."""
+        name = UNKNOWN
+        if record.codec is not None:
+            name = record.codec.name
+            self._columns("messages", name, int(_day(time))).drop_row()
+        columns = self._columns("quarantine", "", NO_DAY)
+        columns.drop_row()
+        for kept in (True, False):
+            try:
+                raw = record.raw if kept else None
+                columns.begin_row(stream, packet, time, record.offset, record.length)
+                columns.add_failure(name, "limit", record.offset, TOO_MUCH, None, raw, pair, latency_us)
+                columns.end_row(256 + (0 if raw is None else len(raw)))
+                break
+            except MemoryError:
+                columns.drop_row()
+                if not kept:
+                    raise
+        self._counters.counts(packet >> FILE_SHIFT)[ERRORS] += 1
+        self._counters.error("limit")
 
     def _add_unknown(self, stream: Stream, record: Record, packet: int, time: int) -> None:
         """Keep bytes of no known protocol for the stream's one row; with `full` each record has a row."""

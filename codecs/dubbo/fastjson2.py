@@ -31,6 +31,7 @@ from wirelens.codecs.hessian.descriptors import descriptor_count
 from wirelens.codecs.jsonb.decoding import Document
 from wirelens.codecs.node import Node
 from wirelens.codecs.payload import EXTRA, HessianContent
+from wirelens.codecs.scan import starts_with
 from wirelens.codecs.tape import Tape
 from wirelens.codecs.words import count
 
@@ -48,6 +49,7 @@ class Fastjson2Body(HessianContent):
         self.request: Final = request
         self.event: Final = event
         self.status: Final[i64] = status
+        self.document: Final = Document(cursor, tape)
 
     def read(self, way: i64) -> DecodeError | None:
         """See HessianContent.read."""
@@ -88,7 +90,7 @@ class Fastjson2Body(HessianContent):
             cursor.end = content + length
         node = tape.size()
         try:
-            Document(cursor, tape).read(member)
+            self.document.read(member)
             if cursor.pos < cursor.end:
                 left = count(cursor.left(), "byte")
                 text = f"{left} of a value of {count(length, 'byte')} are left over after it"
@@ -113,11 +115,14 @@ class Fastjson2Body(HessianContent):
         self._text(PATH, "the path of the service")
         self._text(VERSION, "the version of the service")
         method = self._text(METHOD, "the name of the method")
-        if cursor.data[tape.number(method) : tape.end(method)].startswith(b"$invoke"):
+        if starts_with(cursor.data, tape.number(method), b"$invoke"):
             tape.unchecked_names = True  # texts may name classes
         types = self._text(PARAMETER_TYPES, "the descriptor of the parameters")
-        text = (Node(tape, int(types), cursor.buffer).text or "").encode("utf-8", "surrogatepass")
-        arity = descriptor_count(text, 0, len(text))
+        if tape.kind(types) == t.STRING16:  # in ASCII, as nearly all are
+            arity = descriptor_count(cursor.data, tape.number(types), tape.end(types))
+        else:
+            text = (Node(tape, int(types), cursor.buffer).text or "").encode("utf-8", "surrogatepass")
+            arity = descriptor_count(text, 0, len(text))
         start = cursor.pos
         arguments = tape.open(ARGUMENTS, start, 0)
         number: i64 = 0

@@ -27,7 +27,8 @@ def evidence(data: bytes) -> Evidence:
     content = data[LENGTH_SIZE:after]
     for dialect in DIALECTS:
         found = hessian.probe(dialect, content)
-        if after <= end and not found.whole:
+        # content is one message: it ends where the length leads, and not before
+        if found.whole != (after <= end):
             continue
         score = found.bits + (found.at_end if after <= end else 0.0)
         if score > bits or best is NO_EVIDENCE:

@@ -2,12 +2,14 @@
 
 from typing import Final
 
+from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian.well_known_classes import harmless
 from wirelens.codecs.jsonb import vocabulary as v
+from wirelens.codecs.jsonb.names import Names
 from wirelens.codecs.jsonb.references import References
 from wirelens.codecs.node import Node, double_of, single_of
 from wirelens.codecs.scan import plain_end
@@ -16,6 +18,8 @@ from wirelens.codecs.tape import FORM_SHIFT, Tape
 # What an open container takes next, in place of the number of its items.
 _KEY: Final = -1
 _VALUE: Final = -2
+
+_FRAME: Final = 2  # words of an open container on the stack: its node, what it takes next
 
 
 def decode_message(cursor: Cursor, tape: Tape, final: bool) -> None:
@@ -52,23 +56,22 @@ def is_int(byte: i64) -> bool:
 
 @mypyc_attr(acyclic=True)
 class Document:
-    """Reads one JSONB document from a cursor onto a tape."""
+    """Reads JSONB documents, one after the other, from a cursor onto a tape."""
 
     def __init__(self, cursor: Cursor, tape: Tape) -> None:
         self.cursor: Final = cursor
         self.tape: Final = tape
         self.usual = True  # whether the numbers read since this was set were in their shortest forms
-        self.definers: Final[dict[int, int]] = {}  # the node that defines a number, of a type or a name
-        self.texts: Final[dict[str, int]] = {}  # the number of a text
-        self.odd: Final[set[int]] = set()  # numbers whose text has another one
-        self.defined: i64 = 0  # definitions so far
+        self.names: Final = Names(tape, cursor.buffer)
+        self.stack: vec[i64] = vec[i64]()
         self.containers: i64 = 0
         self.references: References | None = None
 
     def read(self, field: i64) -> None:
-        """Read the document as the member `field` of the open node. Raises DecodeError."""
+        """Read a document as the member `field` of the open node. Raises DecodeError."""
         tape = self.tape
         first = tape.size()
+        self._clear()
         try:
             self._read(field)
         except DecodeError:
@@ -79,71 +82,83 @@ class Document:
         if self.references is not None:
             self.references.resolve(first)
 
+    def _clear(self) -> None:
+        self.names.clear()
+        self.containers = 0
+        self.references = None
+
     def _read(self, field: i64) -> None:
         cursor = self.cursor
         tape = self.tape
         data = cursor.data
-        nodes: list[i64] = []
-        lefts: list[i64] = []
+        stack = self.stack
+        depth: i64 = 0  # words of the stack that are used
         head = field << t.FIELD_SHIFT
-        base = tape.size()
         while True:
-            if nodes:
-                head = 0
-                left = lefts[-1]
-                if left == 0:
-                    tape.close(nodes.pop(), cursor.pos)
-                    lefts.pop()
-                    if not nodes:
-                        return
-                    continue
-                if left > 0:
-                    lefts[-1] = left - 1
-                elif left == _KEY:
-                    if cursor.pos < cursor.end and data[cursor.pos] == v.MAP_END:
-                        cursor.pos += 1
-                        lefts[-1] = 0
-                        continue
-                    lefts[-1] = _VALUE
-                else:
-                    lefts[-1] = _KEY
-            elif tape.size() > base:
-                return
             start = cursor.pos
             byte = cursor.u8("a value")
             if byte == v.TYPED or v.LIST_SHORT <= byte <= v.LIST or byte == v.MAP:
-                if len(nodes) >= v.MOST_LEVELS:
+                if depth >= v.MOST_LEVELS * _FRAME:
                     text = f"more than {v.MOST_LEVELS:,} containers inside one another"
                     raise cursor.error("limit", start, text)
-                self._open(head, start, byte, nodes, lefts)
-                continue
-            if v.TEXT_SHORT <= byte < v.SYMBOL:
-                self._text(head, start, byte)
-            elif byte < v.TEXT_SHORT or byte >= 0xF0:
-                value = self._int_after(byte, "an int")
-                if cursor.pos - start != int_size(value):
-                    head |= v.EXACT << FORM_SHIFT
-                tape.leaf(head | t.INT, start, cursor.pos, value)
-            elif byte == v.SYMBOL:
-                self._symbol(head | t.SYMBOL, start)
-            elif byte >= v.NULL:
-                self._scalar(head, start, byte)
-            elif byte == v.REFERENCE:
-                self._reference(head, start, nodes)
-            elif byte == v.MAP_END:
-                what = "a map's key has no value" if nodes and lefts[-1] == _KEY else "the end of no map"
-                cursor.pos = start
-                raise cursor.error("bad-value", start, f"{what}: {byte:02x}")
-            elif byte < v.CHAR:
-                cursor.pos = start
-                raise cursor.error("bad-value", start, f"{byte:02x} does not start a value of JSONB")
+                if depth == len(stack):
+                    stack = append(append(stack, 0), 0)
+                    self.stack = stack
+                stack[depth] = tape.size()
+                stack[depth + 1] = self._open(head, start, byte)
+                depth += _FRAME
             else:
-                self._compound(head, start, byte)
+                self._leaf(head, start, byte, stack, depth)
+            head = 0
+            while depth > 0:
+                left = stack[depth - 1]
+                if left > 0:
+                    stack[depth - 1] = left - 1
+                    break
+                if left == _VALUE:
+                    stack[depth - 1] = _KEY
+                    break
+                if left == _KEY:
+                    if cursor.pos >= cursor.end or data[cursor.pos] != v.MAP_END:
+                        stack[depth - 1] = _VALUE
+                        break
+                    cursor.pos += 1
+                depth -= _FRAME
+                tape.close(stack[depth], cursor.pos)
+            if depth == 0:
+                return
+
+    def _leaf(self, head: i64, start: i64, byte: i64, stack: vec[i64], depth: i64) -> None:
+        """Read a value that is not a container, whose first byte was read."""
+        cursor = self.cursor
+        if v.TEXT_SHORT <= byte < v.SYMBOL:
+            self._text(head, start, byte)
+        elif byte < v.TEXT_SHORT or byte >= 0xF0:
+            value = self._int_after(byte, "an int")
+            if cursor.pos - start != int_size(value):
+                head |= v.EXACT << FORM_SHIFT
+            self.tape.leaf(head | t.INT, start, cursor.pos, value)
+        elif byte == v.SYMBOL:
+            self._symbol(head | t.SYMBOL, start)
+        elif byte >= v.NULL:
+            self._scalar(head, start, byte)
+        elif byte == v.REFERENCE:
+            self._reference(head, start, stack[depth - _FRAME] if depth else -1)
+        elif byte == v.MAP_END:
+            in_map = depth > 0 and stack[depth - 1] == _KEY
+            what = "a map's key has no value" if in_map else "the end of no map"
+            cursor.pos = start
+            raise cursor.error("bad-value", start, f"{what}: {byte:02x}")
+        elif byte < v.CHAR:
+            cursor.pos = start
+            raise cursor.error("bad-value", start, f"{byte:02x} does not start a value of JSONB")
+        else:
+            self._compound(head, start, byte)
 
     # --- containers -------------------------------------------------------------------------------------
 
-    def _open(self, head: i64, start: i64, byte: i64, nodes: list[i64], lefts: list[i64]) -> None:
-        """Open a list, a map or a typed value, whose first byte was read."""
+    def _open(self, head: i64, start: i64, byte: i64) -> i64:
+        """Open a list, a map or a typed value, whose first byte was read; returns what it takes next."""
         cursor = self.cursor
         tape = self.tape
         number = self.containers
@@ -156,9 +171,7 @@ class Document:
             if byte != v.MAP and (byte < v.LIST_SHORT or byte > v.LIST):
                 if unusual:
                     tape.set_form(node, v.CONTAINER)
-                nodes.append(node)
-                lefts.append(1)
-                return
+                return 1
             cursor.pos += 1
         left: i64 = _KEY
         if byte == v.MAP:
@@ -180,8 +193,7 @@ class Document:
                 tape.leaf(t.head(t.LENGTH, 0, form) | t.HIDDEN, at, cursor.pos, left)
         if unusual:
             tape.set_form(node, v.CONTAINER)
-        nodes.append(node)
-        lefts.append(left)
+        return left
 
     def _type(self, start: i64) -> bool:
         """Read a type after its byte; whether it is not as the usual writer sends it."""
@@ -207,10 +219,10 @@ class Document:
             at = cursor.pos
             number = self._int("the number of a name")
             usual = usual and cursor.pos - at == int_size(number)
-            definer = self.definers.get(int(number))
-            if definer is not None:
+            definer = self.names.find(number)
+            if definer >= 0:
                 tape.set_number(node, definer)
-                usual = usual and int(number) not in self.odd
+                usual = usual and not self.names.is_odd(number)
             elif number >= 0:
                 cursor.pos = at
                 raise cursor.error("bad-value", at, f"the name with the number {number} was never defined")
@@ -227,15 +239,8 @@ class Document:
             usual = usual and tape.head(text_node) >> FORM_SHIFT & t.FORM_MASK == 0
             at = cursor.pos
             number = self._int("the number of a name")
-            key = self._key(text_node)
             usual = usual and cursor.pos - at == int_size(number)
-            usual = usual and number == self.defined and key not in self.texts
-            if self.texts.setdefault(key, int(number)) == number:
-                self.odd.discard(int(number))
-            else:
-                self.odd.add(int(number))
-            self.definers[int(number)] = int(node)
-            self.defined += 1
+            usual = self.names.define(number, node, text_node) and usual
             tape.set_number(node, node)
             if head & t.KIND_MASK == t.TYPE and not tape.unchecked_names:
                 plain = tape.kind(text_node) == t.STRING16
@@ -249,14 +254,8 @@ class Document:
             tape.set_form(node, v.EXACT)
         return node
 
-    def _key(self, node: i64) -> str:
-        """The text of a text node."""
-        tape = self.tape
-        if tape.kind(node) == t.STRING16:
-            return self.cursor.data[tape.number(node) : tape.end(node)].decode()
-        return Node(tape, int(node), self.cursor.buffer).text or ""
-
-    def _reference(self, head: i64, start: i64, nodes: list[i64]) -> None:
+    def _reference(self, head: i64, start: i64, holder: i64) -> None:
+        """Read a reference after its byte; `holder`: the container around it, -1 if there is none."""
         cursor = self.cursor
         tape = self.tape
         byte = cursor.peek()
@@ -274,7 +273,7 @@ class Document:
             tape.set_form(node, v.EXACT)
         if self.references is None:
             self.references = References(tape, cursor.buffer)
-        self.references.add(node, nodes[-1] if nodes else -1)
+        self.references.add(node, holder)
 
     # --- numbers ----------------------------------------------------------------------------------------
 

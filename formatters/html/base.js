@@ -103,10 +103,16 @@ const clean = text => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, char => {
 });
 const cut = (text, most) => text.length > most ? text.slice(0, most - 1) + '…' : text;
 
-const fullName = call => call.service ? `${call.service}.${call.method}` : call.method || call.messages[0].summary;
+const isPath = call => call.method.startsWith('/'); // of HTTP, after the host
+const fullName = call => call.service ? `${call.service}${isPath(call) || !call.method ? '' : '.'}${call.method}`
+  : call.method || call.messages[0].summary;
 function callName(call) {
   const name = el('span', 'name');
   name.title = fullName(call);
+  if (isPath(call)) {
+    name.append(el('span', 'pkg', call.service), el('span', 'meth', call.method));
+    return name;
+  }
   if (!call.service) {
     name.append(el('span', call.method ? 'meth' : '', fullName(call)));
     return name;

@@ -83,7 +83,7 @@ function sequence(flow, calls, width, slowest) {
     const {call, message} = line, back = message.direction === 1, answers = call.call && message.direction !== call.asks;
     const sort = answers && MARKS[call.sort] ? call.sort : '';
     const text = answers ? `${MARKS[sort] || ''}${outcome(call)}  ${duration(call.latency)}`
-      : call.method ? `${lastName(call.service)}${call.service ? '.' : ''}${call.method}` : message.summary;
+      : isPath(call) || !call.method ? fullName(call) : `${lastName(call.service)}${call.service ? '.' : ''}${call.method}`;
     const group = svg('g', {class: 'sq', tabindex: 0, role: 'link', 'aria-label': answers ? `reply to row ${call.index + 1}: ${outcome(call)} after ${duration(call.latency)}` : `row ${call.index + 1}: ${fullName(call)}`});
     const room = Math.floor((right - left - 28) / 6.8) - String(call.index + 1).length - 2;
     group.append(svg('rect', {class: 'hit', x: 0, y: line.y - 17, width, height: EVENT}),

@@ -109,7 +109,7 @@ function fieldShares(view) {
   const {message, rows} = view;
   return el('div', '', el('div', 'panehead', el('b', '', many(message.length, 'byte')),
     el('span', '', 'widths are shares of bytes; each row is one level deeper')),
-    fitted(width => shares(view, width)), shareTable(message, rows));
+    fitted(width => shares(view, width - 28)), shareTable(message, rows));
 }
 function shares(view, width) {
   const {message, rows} = view;

@@ -29,6 +29,7 @@ class View {
     tree.setAttribute('role', 'tree');
     tree.setAttribute('aria-label', 'Decoded message');
     tree.tabIndex = 0;
+    tree.style.setProperty('--digits', String(this.message.offset + this.message.length).length + 1 + 'ch');
     this.lines = new Lines(tree, LINE, at => this.treeLine(this.visible[at], at));
     tree.onmouseover = event => {
       const line = event.target.closest('.t');
@@ -246,7 +247,7 @@ class View {
         continue;
       }
       const row = this.rows[own[at + place]], byte = bytes[place];
-      const shade = !row ? 'x' : row.layout ? 'l' : SHADES[row.kind] || 'l';
+      const shade = !row ? 'x' : row.layout || row.kids.length ? 'l' : SHADES[row.kind] || 'l';
       put(hex, shade, gap + byte.toString(16).padStart(2, '0') + ' ');
       put(text, shade, byte > 31 && byte < 127 ? String.fromCharCode(byte) : '.');
     }
@@ -374,6 +375,7 @@ class View {
       const at = anchor(message, row);
       this.shade(at, at + 1, cls);
     }
+    if (row.content) this.shade(row.content[0], row.content[0] + row.content[1], 'hot');
     if (this.pin && this.byte >= 0) this.shade(this.byte, this.byte + 1, 'cur');
   }
   // The bytes of a container that are not those of its members.

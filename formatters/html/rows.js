@@ -19,10 +19,31 @@ const hexOf = bytes => Array.from(bytes, byte => byte.toString(16).padStart(2, '
 function quoted(text) {
   return '"' + clean(text.replace(/[\\"]/g, '\\$&')) + '"';
 }
+const MOST_HEX = 4000; // bytes of a value
+// A double as Python writes it.
+function double(value) {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity';
+  if (Object.is(value, -0)) return '-0.0';
+  const size = Math.abs(value);
+  if (size && (size < 1e-4 || size >= 1e16)) return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
+  const text = String(value);
+  return text.includes('.') ? text : text + '.0';
+}
 // The value of a row as text.
 function valueOf(message, row) {
   if (typeof row.value !== 'number') return row.value;
-  return quoted(decoder.decode(bytesOf(message, row.start - 1 - row.value, row.end)));
+  if (row.kind === 'n') {
+    const bytes = bytesOf(message, row.end - 8, row.end);
+    if (bytes.length < 8) return '…';
+    const view = new DataView(bytes.buffer, bytes.byteOffset, 8);
+    return row.type === 'double' ? double(view.getFloat64(0)) : String(view.getBigInt64(0));
+  }
+  const bytes = bytesOf(message, row.start - 1 - row.value, row.end);
+  if (row.kind !== 'b') return quoted(decoder.decode(bytes));
+  const text = bytes.length > 3 ? decoder.decode(bytes) : '';
+  const readable = text && !/[\p{C}\ufffd]/u.test(text.replace(/[\n\r\t]/g, ''));
+  const hex = hexOf(bytes.subarray(0, MOST_HEX)).replace(/ /g, '') + (bytes.length > MOST_HEX ? '…' : '');
+  return readable ? quoted(text) : hex;
 }
 
 function rowsOf(message) {
@@ -37,6 +58,7 @@ function rowsOf(message) {
       end: start + TABLE.lengths[at], value: value < 0 ? value : TEXTS[value], type: TEXTS[TABLE.types[at]],
       note: TEXTS[TABLE.notes[at]], layout: (flags & FLAG_LAYOUT) !== 0, made: (flags & FLAG_MADE) !== 0,
       up: level ? open[level - 1] : null, kids: [], remarks: [], target: null, path: '',
+      content: null, // the section of bytes that were joined or unpacked for it
       broken: false, // whether an error is inside, so that it shows even in the layout
     };
     open.length = level;
@@ -85,6 +107,12 @@ function own(message, rows) {
     if (top[1] < top[0].kids.length) stack.push([top[0].kids[top[1]++], 0]);
     else take(stack.pop()[0]);
   }
+  for (const section of message.sections.slice(1)) { // what is in no row is the one's that the content is of
+    const first = rows.find(row => !row.made && row.start >= section[0] && row.start < section[0] + section[1]);
+    if (!first || !first.up) continue;
+    first.up.content = section;
+    for (let at = 0; at < section[2]; at++) if (section.own[at] < 0) section.own[at] = first.up.i;
+  }
 }
 function rowAt(message, position) {
   const section = sectionAt(message, position), at = position - section[0];
@@ -98,6 +126,7 @@ function anchor(message, row) {
 // All rows that a byte is part of, those that stand at it included.
 function rowsAt(message, position) {
   return message.unpacked.filter(row => row.start <= position && position < row.end
+    || row.content && row.content[0] <= position && position < row.content[0] + row.content[1]
     || row.start === row.end && anchor(message, row) === position);
 }
 // The row that a part of the layout serves: a key's value, the object after the definition of its class, else

@@ -30,6 +30,8 @@ MOST_BYTES: Final = 1 << 16  # bytes of one message that are shown, and of each 
 MOST_TEXT: Final = 4_000  # characters of a value
 LONG_TEXT: Final = 24  # bytes of a text that the page reads from the message's bytes
 
+IN_BYTES: Final = -1  # the value of a number
+
 # Flags of a row.
 LAYOUT: Final = 1  # a part of the layout, or a map's key, which its value's row shows
 MADE: Final = 2  # a line without bytes of its own
@@ -114,8 +116,9 @@ class Strings:
 class Table:
     """The rows of all messages, a list for each column.
 
-    `starts` are relative to the row before, within a message. A value below 0 is a text that the page reads
-    from the bytes, from -1 - value bytes after the row's start to its end.
+    `starts` are relative to the row before, within a message. A value below 0 is not repeated here: the page
+    reads a text, or bytes, from -1 - value bytes after the row's start to its end, a number from the last
+    eight bytes.
     """
 
     def __init__(self, strings: Strings) -> None:
@@ -357,6 +360,13 @@ class _Message:
                     pass
                 else:
                     return start - 1 - node.number, ""
+        if kind in (t.LONG, t.DOUBLE) and node.form == 0:
+            data = node.buffer.data[max(end - 8, start) : end]
+            whole = (node.number & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "big")
+            if data == whole:
+                return IN_BYTES, node.kind_name
+        if kind in (t.BYTES, t.HEX) and node.number >= 0 and int(node.index) not in walk.undecoded_at:
+            return start - 1 - node.number, count(end - node.number, "byte")
         if kind in (t.TYPE, t.CLASS):
             return clean(node.text or "")[:MOST_TEXT], ""
         if kind == t.CHUNK:

@@ -89,12 +89,14 @@ def test_accounts_come_back() -> None:
         protocols={"dubbo": [1, 2]},
         errors={"truncated": 1},
         slowest=[(5, "dubbo", "a reply")],
+        methods=[("dubbo", "Users.find", [3, 9, 5])],
         fragments=[(b"\0\xff", 0, True, b"data", 1, 2, 3)],
     )
     back = load_bucket_account(plain_json.loads(plain_json.dumps(account)))
     assert plain_json.dumps(back) == plain_json.dumps(account)
     assert (back.ranges, back.inputs, back.parts) == (ranges, inputs, account.parts)
     assert back.slowest == account.slowest
+    assert back.methods == account.methods
 
 
 def test_bytes_have_a_key_that_is_not_one_of_the_notation() -> None:

@@ -109,4 +109,8 @@ def test_captures_of_several_points(tmp_path: Path) -> None:
     assert inprocess.contents(tmp_path / "out-fold", numbers=False) == sorted(alone)
     mixed = inprocess.run(sources, tmp_path / "mixed")
     assert "--point folder" in mixed.contradiction
+    notes = [
+        note["code"] for row in inprocess.table(tmp_path / "mixed", "_ledger") for note in row["notes"] or ()
+    ]
+    assert notes.count("overlap-conflict") > 1
     assert not inprocess.run(sources, tmp_path / "apart", point="folder").contradiction

@@ -7,19 +7,28 @@ from pathlib import Path
 from typing import Any
 
 import inprocess
+import pyarrow as pa
 import pytest
 from comparing import ROOT
 from inprocess import run, table
 from made import frames, rotated
 from pyarrow import parquet
 
+from wirelens import codecs
 from wirelens.cli.bulk.files import find
 from wirelens.cli.bulk.plan import Range, inspect_files
-from wirelens.cli.bulk.records import COLUMNS, Rows, record_batches
+from wirelens.cli.bulk.records import COLUMNS, RECORDS, Rows, record_batches
+from wirelens.cli.tables.arrow import arrow_types, record_batch
 from wirelens.cli.tables.columns import TABLES, TIMES
+from wirelens.cli.tables.counts import DECODED, ERRORS, MESSAGES, QUARANTINED, Counters
+from wirelens.cli.tables.record_columns import Columns
+from wirelens.cli.tables.rows import RowMaker
 from wirelens.codecs.call import DURATION, MEMBERS, TIME
 from wirelens.codecs.captures import FRESH
+from wirelens.codecs.conversations import Message
+from wirelens.codecs.decoder import TOO_MUCH
 from wirelens.codecs.numbers import time_text
+from wirelens.codecs.record import Record
 
 SAMPLES = ("../shared/field/ends/client.pcap", "../shared/captures/sessions", "../shared/captures/real")
 OF_ONE_RUN = {"file", "packet", "connection", "flow_number", "pair_id", "point"}
@@ -162,3 +171,38 @@ def test_only_the_columns_that_are_wanted_are_made() -> None:
     assert (rows.columns.trees, rows.columns.summaries) == (False, False)
     rows = Rows("records", ["message"], "", "none")
     assert (rows.columns.trees, rows.columns.summaries) == (True, False)
+
+
+def test_a_row_without_enough_memory_is_in_the_quarantine() -> None:
+    """The memory ends where rows are handed over, and where an expression looks at the message."""
+    schema = pa.schema(arrow_types(COLUMNS[RECORDS]))
+    taken: list[dict[str, Any]] = []
+    counters = Counters()
+
+    def full() -> None:
+        if columns.size > 100_000:
+            raise MemoryError
+        taken.extend(record_batch(columns, schema).to_pylist())
+        columns.clear()
+
+    def matches(record: Record, message: Message | None, file: int) -> bool:
+        if record.offset == 0:
+            raise MemoryError
+        return True
+
+    columns = Columns({0: "a.bin"}, 4, 80_000, full)
+    maker = RowMaker(
+        "none", counters, lambda *_: columns, lambda *_: None, {0: "a.bin"}, {}, matches, ["messages"]
+    )
+    text = b"\1a" * 60_000
+    replies = [b"\x90", b"\x91", b"\x57" + text + b"Z", b"\x92", b"\x57" + text + b"Z", b"\x93"]
+    data = b"".join(b"H\2\0R" + reply for reply in replies)
+    for record in codecs.decode(data, "hessian2"):
+        maker.add_record(0, record)
+    full()
+    texts = [row["error_text"] or row["message"] for row in taken]
+    values = [f'{{"version": "2.0", "reply": {{"value": {number}}}}}' for number in (1, 2, 3)]
+    assert texts == [TOO_MUCH, values[0], TOO_MUCH, values[1], TOO_MUCH, values[2]]
+    counts = counters.counts(0)
+    assert counts[DECODED] + counts[QUARANTINED] == len(data)
+    assert (counts[MESSAGES], counts[ERRORS]) == (3, 3)

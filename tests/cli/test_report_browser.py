@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -92,7 +93,7 @@ def test_every_node_of_every_example_and_its_bytes_mark_each_other(
     inputs = [*sorted(EXAMPLES.glob("*.xxd")), EXAMPLES / "http-hessian.bin"]
     inputs += sorted(EXAMPLES.glob("captures/*.pcap"))
     shown = page(run, tmp_path, *map(str, inputs))
-    window.resize(1400, 900)
+    window.resize(1400, 600)
     window.open(shown)
     wrong, rows = links(window)
     assert wrong == []
@@ -236,3 +237,30 @@ def test_texts_have_contrast_and_controls_have_names(run: Run, window: Browser, 
             assert window.run(CONTRAST) == []
             window.press("t")
         assert window.run(NAMELESS) == []
+
+
+def test_values_that_the_page_reads_from_bytes_are_those_of_decode(
+    run: Run, window: Browser, tmp_path: Path
+) -> None:
+    doubles = [0.1, 1.0, -0.0, 1e16, 123456789012345680.0, 1e-5, 2.5e-310, -1.7976931348623157e308, 1e300]
+    longs = [0, -1, 2**63 - 1, -(2**63), 1234567890123]
+    texts = [
+        "a text of more than twenty-four bytes",
+        'with "quotes" and \\ in it, long enough',
+        "你好，世界" * 4,
+    ]
+    values = [b"D" + struct.pack(">d", value) for value in doubles]
+    values += [b"L" + struct.pack(">q", value) for value in longs]
+    values += [
+        *map(shop.text, texts),
+        b"\x24\0\1\xfe\xff",
+        b"\x25plain",
+        b"D" + struct.pack(">d", float("nan")),
+    ]
+    source = tmp_path / "values.bin"
+    source.write_bytes(shop.reply(1, b"W" + b"".join(values) + b"Z"))
+    window.open(page(run, tmp_path, str(source)), "#call/0")
+    shown = window.run("return [...document.querySelectorAll('.t .val')].map(value => value.textContent)")
+    wanted = [*map(str, doubles), *map(str, longs), *[json.dumps(text, ensure_ascii=False) for text in texts]]
+    wanted += ["0001feff", '"plain"', "NaN"]
+    assert [value for value in shown if value in wanted] == wanted

@@ -47,6 +47,8 @@ for (const view of document.wirelens.views) {
     for (const section of view.message.sections) {
       for (let at = Math.max(row.start, section[0]); at < Math.min(row.end, section[0] + section[2]); at++) own.push(at);
     }
+    const content = row.content;
+    if (content) for (let at = content[0]; at < content[0] + content[2]; at++) own.push(at);
     if (!own.length) own.push(Math.max(0, Math.min(row.start, view.message.sections.at(-1)[0] + view.message.sections.at(-1)[2] - 1)));
     if (own.length !== marked.size && row.end > row.start || !own.every(at => marked.has(at)) && row.end > row.start || !marked.size) {
       wrong.push(`bytes of ${name}: ${own.length} are its own, ${marked.size} marked`);
