@@ -36,27 +36,9 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "List the protocols, the codes of notes, or the forms of input.",
     ),
     "completion": ("wirelens.cli.completion", "Print what makes a shell complete these commands."),
-    "doctor": ("wirelens.cli.doctor", "Report what is installed, and what bulk needs."),
+    "doctor": ("wirelens.cli.doctor", "Report what is installed, what is not, and what to do."),
 }
 
-# What options of other programs are called here.
-MEANT: Final[dict[str, str]] = {
-    **{
-        name: f"--format {name}" for name in ("json", "jsonl", "csv", "summary", "hex", "tree", "svg", "html")
-    },
-    **dict.fromkeys(("filter", "query", "match", "select", "display-filter"), "--where"),
-    **dict.fromkeys(("grep", "search"), "--find"),
-    **dict.fromkeys(("protocol", "proto", "decode-as", "type"), "--as"),
-    **dict.fromkeys(("out", "outfile", "write", "output-file"), "-o"),
-    **dict.fromkeys(("no-color", "no-colour", "nocolor", "monochrome"), "--color never"),
-    **dict.fromkeys(("colour", "colors"), "--color"),
-    **dict.fromkeys(("columns", "wrap"), "--width"),
-    **dict.fromkeys(("stream", "conversation", "connection", "session"), "--flow"),
-    **dict.fromkeys(("group-by", "groupby"), "--by"),
-    **dict.fromkeys(("head", "top", "max", "count"), "--limit"),
-    **dict.fromkeys(("level", "max-depth"), "--depth"),
-    **dict.fromkeys(("interval", "watch"), "--every"),
-}
 DEBUG: Final = "WIRELENS_DEBUG"
 HELP: Final = "help"
 INTERRUPTED: Final = 130  # exit status in a shell of a command that SIGINT ended
@@ -88,7 +70,7 @@ def _help(ctx: click.Context, name: str | None) -> None:
     assert isinstance(group, click.Group)
     command = group if name is None else group.get_command(root, name)
     if command is None:
-        raise click.UsageError(_unknown(name or ""), root)
+        raise _unknown(name or "", root)
     inner = root if name is None else click.Context(command, info_name=name, parent=root)
     click.echo(command.get_help(inner))
 
@@ -117,7 +99,7 @@ class Commands(click.Group):
         """Name, command and arguments; suggests a name for an unknown command."""
         name = args[0]
         if name not in COMMANDS and name != HELP and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(_unknown(name), ctx)
+            raise _unknown(name, ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -148,7 +130,9 @@ class Commands(click.Group):
             status = super().main(*args, **extra)
         except click.ClickException as error:
             if isinstance(error, click.NoSuchOption):
-                error = _suggesting(error)
+                from wirelens.cli.suggestions import suggesting
+
+                error = suggesting(error)
             import io
 
             text = io.StringIO()
@@ -163,25 +147,11 @@ class Commands(click.Group):
         sys.exit(status if isinstance(status, int) else 0)
 
 
-def _suggesting(error: click.NoSuchOption) -> click.UsageError:
-    """An error about an unknown option, with the option that has that meaning here as a suggestion."""
-    meant = MEANT.get(error.option_name.lstrip("-"))
-    known = [] if error.ctx is None else [name for param in error.ctx.command.params for name in param.opts]
-    if meant is None or meant.split(" ", 1)[0] not in known:
-        return error
-    return click.UsageError(f"No such option '{error.option_name}'. Did you mean '{meant}'?", error.ctx)
+def _unknown(name: str, ctx: click.Context) -> click.UsageError:
+    """The error for a command that does not exist."""
+    from wirelens.cli.suggestions import unknown
 
-
-def _unknown(name: str) -> str:
-    """The error message for a command that does not exist."""
-    from wirelens.codecs.json_input import nearest_name
-
-    nearest = nearest_name(name, COMMANDS)
-    if nearest:
-        return f"No such command {name!r}. Did you mean {nearest!r}?"
-    if os.path.exists(name):
-        return f"No such command {name!r}. It is a file: wirelens decode {name}"
-    return f"No such command {name!r}."
+    return click.UsageError(unknown(name, [*COMMANDS, HELP]), ctx)
 
 
 def _report_error(error: Exception) -> int:

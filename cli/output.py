@@ -77,7 +77,7 @@ class Output:
             columns = int(os.environ.get("COLUMNS") or 0) if os.environ.get("COLUMNS", "").isdigit() else 0
             width = width or columns or size.columns or 80
             smart = os.environ.get("TERM") != "dumb"
-            if options.pager and smart and size.lines > 2 and _pager():
+            if options.pager and smart and size.lines > 2 and pager_command():
                 self.held = []
                 self.height = size.lines - 1
         self.layout = Layout(width, measure, plain, depth=depth)
@@ -280,7 +280,7 @@ class Output:
         drawn, self.drawn, self.held = [*self.drawn, last], [], None
         self.layout = self.layout.uncut()
         environment = {"LESS": "FRSX", "LESSCHARSET": "utf-8", **os.environ}
-        self.process = subprocess.Popen(shlex.split(_pager()), stdin=subprocess.PIPE, env=environment)
+        self.process = subprocess.Popen(shlex.split(pager_command()), stdin=subprocess.PIPE, env=environment)
         assert self.process.stdin is not None
         self.file = self.process.stdin
         for part in drawn:
@@ -306,7 +306,7 @@ def _mode(path: str) -> int:
     return 0o666 & ~mask
 
 
-def _pager() -> str:
+def pager_command() -> str:
     """The pager's command; empty for none."""
     import shutil
 

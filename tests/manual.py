@@ -20,7 +20,8 @@ import click
 from click.testing import CliRunner
 
 from wirelens.cli import protocol_members
-from wirelens.cli.main import COMMANDS, MEANT, group
+from wirelens.cli.main import COMMANDS, group
+from wirelens.cli.suggestions import MEANT
 from wirelens.codecs import registry
 
 if TYPE_CHECKING:

@@ -119,6 +119,18 @@ def test_doctor_lists_what_is_installed() -> None:
     assert done.returncode == ("ok       java" not in done.stdout)
 
 
+def test_doctor_looks_at_the_surroundings_of_every_command(tmp_path: Path) -> None:
+    """Without programs on the path, and with a locale of ASCII, each line has what to do."""
+    environment = {"PATH": str(tmp_path), "LC_ALL": "C", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    lines = dict(
+        re.findall(r"^\w+ +(\S+) +(\S.*)$", wirelens("doctor", env=environment).stdout, re.MULTILINE)
+    )
+    assert "LC_ALL=" in lines["locale"]
+    assert "install less" in lines["pager"]
+    assert {"compiled", "unpacks", "terminal", "tcpdump", "tshark", "browser", "duckdb"} <= set(lines)
+    assert lines["tcpdump"].startswith("to capture")
+
+
 def test_a_dry_run_lists_what_it_would_read(tmp_path: Path) -> None:
     done = wirelens("bulk", "--dry-run", "examples/captures", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr

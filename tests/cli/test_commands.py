@@ -104,6 +104,23 @@ def test_mistakes_about_a_protocol(words: list[str], text: str, run: Run) -> Non
     assert text in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("decode --protocol dubbo x", "Did you mean '--as'?"),
+        ("decode --formt json x", "Did you mean '--format'?"),
+        ("decode --quiet x", "No such option '--quiet'."),
+        ("calls -r x", "Name files alone: wirelens calls FILE"),
+        ("convert x", "Did you mean 'bulk'?"),
+        ("hepl", "Did you mean 'help'?"),
+    ],
+)
+def test_unknown_options_and_commands(words: str, text: str, run: Run) -> None:
+    result = run(*words.split())
+    assert result.exit_code == 2
+    assert result.stderr.rstrip().endswith(text)
+
+
 def test_codes(run: Run) -> None:
     rows = json.loads(run("protocols", "--codes", "--format", "json").stdout)
     assert {row["code"]: row["text"] for row in rows} == {name: code.text for name, code in CODES.items()}
