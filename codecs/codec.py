@@ -176,7 +176,6 @@ class Codec:
     )
     may_leave: bool = False  # whether after some messages the stream is of another protocol
     kinds: tuple[str, ...] = ()  # the words of `kind`; it may also give numbers that have no word
-    tracks: bool = False  # whether `track` gives something
     contextual: bool = False  # whether its summaries depend on the messages before
     codes: dict[str, Code] = {}  # noqa: RUF012  # codes of its notes and errors that codes.py does not have
 

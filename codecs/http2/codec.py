@@ -20,7 +20,6 @@ class Http2(Codec):
 
     kinds: tuple[str, ...] = reading.KINDS
     summary_has_kind = True
-    tracks = True
     proves_ahead = 2 * WINDOW
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:

@@ -142,7 +142,7 @@ def exchange(root: Node) -> Exchange:
     role = tape.number_of(root.index, v.ROLE)
     if role == 0:
         return Exchange("")
-    key = str(root.number_of("stream"))
+    key = str(tape.number_of(root.index, v.STREAM))
     part = int(tape.number_of(root.index, v.PART))
     upgraded = role & v.UPGRADED != 0
     role &= ~v.UPGRADED

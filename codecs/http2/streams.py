@@ -117,12 +117,12 @@ class Streams(Track):
 
     def add(self, direction: int, tape: Tape) -> None:
         """See Track.add."""
-        root = root_of(tape)
-        if root.member("preface") is not None:
+        if tape.find(0, v.PREFACE_NODE) >= 0:
             self._is(direction, CLIENT)
             return
-        frame_type = root.number_of("type")
-        stream = root.number_of("stream")
+        root = root_of(tape)
+        frame_type = int(tape.number_of(0, v.TYPE))
+        stream = int(tape.number_of(0, v.STREAM))
         start = int(tape.buffer.absolute(tape.start(0)))
         end = tape.end(0)
         block = self.blocks[direction]
@@ -203,7 +203,7 @@ class Streams(Track):
     def _fragment(self, direction: int, root: Node, frame_type: int, stream: int, start: int) -> None:
         """Take in a part of a header block; its last frame shows the header fields."""
         tape = root.tape
-        flags = root.number_of("flags")
+        flags = root.tape.number_of(0, v.FLAGS_NODE)
         fragment = root.member("fragment")
         assert fragment is not None
         block = self.blocks[direction]
@@ -335,7 +335,7 @@ class Streams(Track):
         assert content is not None
         stream = self._stream(number)
         half = stream.halves[direction]
-        ended = root.number_of("flags") & v.END_STREAM != 0
+        ended = root.tape.number_of(0, v.FLAGS_NODE) & v.END_STREAM != 0
         messages = half.grpc
         if messages is None and not half.headed:
             messages = stream.halves[1 - direction].grpc
