@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ def describe(folder: Path | None = None) -> str:
         stale += older
     form = f"compiled ({count(number, 'module')})" if number else "not compiled"
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    lines = [f"wirelens {_version()}, {python}, {form}"]
+    lines = [f"wirelens {version()}, {python}, {form}"]
     if stale:
         lines.append(f"older than their sources; install again or delete: {', '.join(stale)}")
     return "\n".join(lines)
@@ -44,6 +45,18 @@ def compiled_modules(folder: Path) -> tuple[int, list[str]]:
             if source.stat().st_mtime > built.stat().st_mtime + SLACK:
                 stale.append(built.relative_to(folder.parent).as_posix())
     return number, stale
+
+
+@cache
+def codecs_digest() -> str:
+    """Identifies the sources of the codecs: those of another version, or changed ones, have another."""
+    import hashlib
+
+    found = hashlib.blake2b(digest_size=6)
+    root = Path(__file__).parent.parent / "codecs"
+    for path in sorted(root.rglob("*.py")):
+        found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()
 
 
 def install_command(*extras: str) -> str:
@@ -80,7 +93,8 @@ def _pip() -> str:
     return f"{shlex.quote(sys.executable)} -m pip"
 
 
-def _version() -> str:
+def version() -> str:
+    """The installed version."""
     from importlib import metadata
 
     try:

@@ -12,8 +12,9 @@ from wirelens.cli import options
 from wirelens.cli.errors import RefusedError
 
 if TYPE_CHECKING:
-    from typing import Final, TextIO
+    from typing import Any, Final, TextIO
 
+    from wirelens.cli.bulk.cancelling import Cancelling
     from wirelens.cli.bulk.job import Job
     from wirelens.cli.bulk.progress import Display
     from wirelens.cli.bulk.report import Report
@@ -26,9 +27,7 @@ Examples:
 
 \b
 Exit status: 0 success; 1 more errors than --max-errors; 2 nothing was converted;
-130 interrupted, run the same command again."""
-
-INTERRUPTED: Final = 130
+130 (SIGINT) or 143 (SIGTERM) cancelled: run the same command again."""
 
 
 @click.command(
@@ -209,6 +208,7 @@ def _run(
 
     from wirelens.cli.bulk import report as reports
     from wirelens.cli.bulk import session
+    from wirelens.cli.bulk.cancelling import STOP_SECONDS, CancelledError, Cancelling, within
     from wirelens.cli.bulk.java import NoJavaError
     from wirelens.cli.bulk.ledger import NotAllowedError
     from wirelens.cli.bulk.progress import Display, size_text
@@ -216,7 +216,13 @@ def _run(
 
     log = Path(tempfile.mkstemp(prefix="wirelens-spark-", suffix=".log")[1])
     keep_log = False
-    with Display(stderr, progress) as display:
+
+    def failed(text: str) -> None:
+        display.show(text)
+        if report_file is not None:
+            _write_report(report_file, reports.failure_json(text, job.options.target))
+
+    with Display(stderr, progress) as display, Cancelling() as cancelling:
         try:
             display.step("Looking at the files")
             job.inspect()
@@ -226,24 +232,37 @@ def _run(
                 display.show("Nothing new to convert." if job.skipped else "No files to convert.")
                 return 0 if job.skipped else 2
             display.step("Starting Spark, about ten seconds")
-            spark = session.start(master, remote, conf, log)
             try:
-                report = _work(job, spark, display)
+                spark = session.start(master, remote, conf, log)
+            except KeyboardInterrupt:
+                session.end_java()
+                raise
+            cancelling.install()
+            try:
+                report = _work(job, spark, display, cancelling)
             finally:
                 display.step("Stopping Spark")
-                spark.stop()
-        except KeyboardInterrupt:
-            display.show("Interrupted: the tables are as before; run the same command again.")
-            return INTERRUPTED
+                if not cancelling.signal:
+                    session.stop(spark)
+                elif not within(STOP_SECONDS, spark.stop):
+                    session.end_java()
+        except (KeyboardInterrupt, CancelledError):
+            if cancelling.committing:
+                display.show("Interrupted while files were moved into place: the next run moves the rest.")
+            else:
+                failed("Interrupted: the tables are as before; run the same command again.")
+            return cancelling.status
         except UnbalancedError as error:
-            display.show(f"Error: {error}. This is a bug in wirelens; nothing was converted.")
+            failed(f"Error: {error}. This is a bug in wirelens; nothing was converted.")
             return 70
-        except (OSError, ValueError, NotAllowedError, session.NoSparkError, NoJavaError):
-            raise
         except Exception as error:
+            ended = session.java_ended()
+            known = (OSError, ValueError, NotAllowedError, session.NoSparkError, NoJavaError)
+            if isinstance(error, known) and not ended:
+                raise
             keep_log = True
-            display.show(f"Error: {_cause(error)}")
-            display.show(f"Nothing was converted. The log of Spark is {log}")
+            display.show(f"Error: {ended or _cause(error)}")
+            failed(f"Nothing was converted. The log of Spark is {log}")
             return 2
         finally:
             job.run.end()
@@ -251,20 +270,21 @@ def _run(
                 log.unlink(missing_ok=True)
     click.echo(reports.text(report, job.options.target))
     if report_file is not None:
-        _write_report(report_file, report, job)
+        _write_report(report_file, reports.as_json(report, job.options.target))
     return 1 if report.errors > max_errors else 0
 
 
-def _work(job: Job, spark: object, display: Display) -> Report:
-    """Convert in a thread, so that this one can show progress and handle Ctrl-C."""
-    import signal
+def _work(job: Job, spark: object, display: Display, cancelling: Cancelling) -> Report:
+    """Convert in a thread, so that this one can show progress and handle signals."""
     import threading
     from typing import cast
 
     from pyspark import InheritableThread
     from pyspark.sql import SparkSession
 
+    from wirelens.cli.bulk.cancelling import CANCEL_SECONDS, cancel
     from wirelens.cli.bulk.progress import Watch
+    from wirelens.cli.bulk.session import end_java
 
     session = cast(SparkSession, spark)
     watch = Watch(session, f"wirelens-{job.run.name}")
@@ -275,38 +295,33 @@ def _work(job: Job, spark: object, display: Display) -> Report:
     def work() -> None:
         try:
             watch.tag()
-            reports.append(job.work(session, watch))
+            reports.append(job.work(session, watch, cancelling))
         except BaseException as error:
             errors.append(error)
         finally:
             done.set()
-
-    def interrupt(_signal: int, _frame: object) -> None:
-        raise KeyboardInterrupt
 
     display.step("Converting")
     display.set_total(len(job.inputs), job.total)
     # Spark Connect copies the tags of the session to the thread; a classic session is not used.
     thread: threading.Thread = InheritableThread(target=work, session=session)
     thread.daemon = True
-    # Spark's own handler would cancel jobs inside the signal handler. SIGTERM must clean up too.
-    before = [signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)]
     thread.start()
     try:
         # Not `thread.join`: if that is interrupted, Python 3.11 considers the thread ended.
-        while not done.wait(0.5):
+        while not done.wait(0.5) and not cancelling.signal:
             messages = watch.messages.value if watch.messages is not None else None
             error_count = watch.errors.value if watch.errors is not None else None
             display.update(watch.progress(), messages, error_count)
+        # A commit that was begun is brought to its end, if that does not take too long.
+        if not done.wait(CANCEL_SECONDS):
+            raise KeyboardInterrupt
     except KeyboardInterrupt:
         display.step("Cancelling")
-        watch.cancel()
-        done.wait(30)
-        if not reports:  # otherwise it had already finished
-            raise
-    finally:
-        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
-            signal.signal(number, handler)
+        if not cancelling.committing and not cancel(watch.cancel, done):
+            end_java()
+            done.wait(CANCEL_SECONDS / 5)
+        raise
     if errors:
         raise errors[0]
     return reports[0]
@@ -322,11 +337,9 @@ def _cause(error: Exception) -> str:
     return (lines[0] if lines else type(error).__name__)[:500]
 
 
-def _write_report(path: str, report: Report, job: Job) -> None:
+def _write_report(path: str, report: dict[str, Any]) -> None:
     import json
 
-    from wirelens.cli.bulk.report import as_json
-
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(as_json(report, job.options.target), file, indent=2)
+        json.dump(report, file, indent=2)
         file.write("\n")

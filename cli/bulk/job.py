@@ -34,13 +34,13 @@ from wirelens.cli.bulk.plan import (
 from wirelens.cli.bulk.reading import fragments_place
 from wirelens.cli.bulk.report import Report
 from wirelens.cli.bulk.selecting import normal_text
+from wirelens.cli.bulk.settings import METADATA, check_form, check_resumable, dumps, loads, settings
 from wirelens.cli.bulk.settling import Plan, Settlement, UnbalancedError, add_contradictions, settle
 from wirelens.cli.bulk.table import PartWriter, RecordWriter
 from wirelens.cli.bulk.variants import check_target, write_variants
 from wirelens.cli.points import NONE, contradiction, points_of
 from wirelens.cli.tables.columns import TABLES
 from wirelens.cli.tables.rows import NO_DAY
-from wirelens.cli.where.language import quoted
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import FRESH
 from wirelens.codecs.captures.pcap import FILE_SHIFT
@@ -49,6 +49,7 @@ from wirelens.codecs.registry import UNKNOWN
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from wirelens.cli.bulk.cancelling import Cancelling
     from wirelens.cli.bulk.progress import Watch
 
 BUCKET_BYTES = 1 << 26  # of packets for a decoding task, about
@@ -79,7 +80,15 @@ class Job:
 
     def __init__(self, options: JobOptions) -> None:
         self.options = options
-        self.selection = normal_text(options.where) if options.where else ""
+        self.settings = settings(
+            options.protocol,
+            options.point,
+            options.separate,
+            normal_text(options.where) if options.where else "",
+            options.quarantine,
+            options.jsonl,
+            options.document,
+        )
         self.run = Run(options.target)
         self.final = options.final or not options.resume
         self.inputs: list[Input] = []
@@ -92,6 +101,7 @@ class Job:
         self.tails: dict[int, Tail] = {}
         self.pending: list[str] = []  # files of pending streams
         self.fragments: list[Any] = []
+        self._cancelling: Cancelling | None = None
 
     def inspect(self, changing: bool = True) -> None:
         """Inspect the sources and the target. Raises NotAllowedError and OSError before anything starts.
@@ -106,12 +116,12 @@ class Job:
             for file in find(source):
                 files[file.name] = file
         self.state = self.run.begin(options.mode, options.resume) if changing else self.run.peek()
+        if not changing and (options.mode != "overwrite" or options.resume):
+            self.run.check_layout(self.state)
         if options.mode == "append" or options.resume:
-            self._check_format()
+            self._check_settings()
             self.ledger = {row.number: row for row in self.state.rows}
         if options.resume:
-            self._check_selection()
-            self._check_settings()
             self._load_pending()
         known = list(self.ledger.values()) if options.resume else []
         places = {name: place for place, name in enumerate(files)}
@@ -131,53 +141,13 @@ class Job:
         self.total = sum(item.size for item in self.inputs)
         self.order = [item.number for item in sorted(self.inputs, key=lambda item: places[item.name])]
 
-    def _settings(self) -> dict[str, str]:
-        """The options that define which packets are of one flow; runs that resume have to share them."""
-        return {"--point": self.options.point, "--separate": "yes" if self.options.separate else "no"}
-
     def _check_settings(self) -> None:
-        """Check that the streams of earlier runs can be continued. Raises NotAllowedError."""
-        own = self._settings()
-        for option, value in self.state.settings.items():
-            if own.get(option, value) != value:
-                if option == "--separate":
-                    earlier = "with --separate" if value == "yes" else "without --separate"
-                else:
-                    earlier = f"with {option} {value}"
-                raise NotAllowedError(
-                    f"{shown(self.run.folder.place)} was converted {earlier}: --resume continues its flows, "
-                    "so do the same here"
-                )
-
-    def _check_format(self) -> None:
-        """Check that the existing tables have the requested format. Raises NotAllowedError."""
-        from pyarrow.parquet import read_schema
-
-        folder, options = self.run.folder, self.options
-        path = next((path for path in folder.walk("messages") if path.endswith((".parquet", ".jsonl"))), "")
-        if not path:
-            return
-        requested = "--format jsonl" if options.jsonl else f"--document {options.document}"
-        if path.endswith(".jsonl"):
-            existing = "--format jsonl"
-        else:
-            with folder.system.open_input_file(folder.at(path)) as file:
-                names = read_schema(file).names
-            existing = f"--document {'variant' if 'message_text' in names else 'json'}"
-        if existing != requested:
-            raise NotAllowedError(
-                f"the tables in {shown(folder.place)} were written with {existing}: use it here too"
-            )
-
-    def _check_selection(self) -> None:
-        """Check that what is there was selected by the same --where. Raises NotAllowedError."""
-        for row in self.state.rows:
-            if row.selection != self.selection:
-                before = f"with --where {quoted(row.selection)}" if row.selection else "without --where"
-                raise NotAllowedError(
-                    f"{shown(row.file)} in {shown(self.run.folder.place)} was converted {before}: "
-                    "--resume needs the same"
-                )
+        """Check that this run can add to what is there. Raises NotAllowedError."""
+        place = shown(self.run.folder.place)
+        for before in {row.settings for row in self.state.rows}:
+            check_form(place, loads(before), self.settings)
+            if self.options.resume:
+                check_resumable(place, loads(before), self.settings)
 
     def _load_pending(self) -> None:
         """Load what the last run kept for this one. Raises NotAllowedError if it is of another version."""
@@ -202,13 +172,25 @@ class Job:
     def _form(self) -> str:
         return "jsonl" if self.options.jsonl else "parquet"
 
+    def _check_cancelled(self) -> None:
+        """Check that no signal ended the run. Raises CancelledError."""
+        if self._cancelling is not None:
+            self._cancelling.check()
+
+    @property
+    def _metadata(self) -> dict[bytes, str]:
+        return {METADATA: dumps(self.settings)}
+
     @property
     def idle(self) -> bool:
         """Whether there is nothing to convert."""
         return not self.inputs and not (self.final and (self.pending or self.fragments))
 
-    def work(self, spark: SparkSession, watch: Watch | None = None) -> Report:
-        """Convert with Spark. Raises UnbalancedError, and what Spark raises."""
+    def work(
+        self, spark: SparkSession, watch: Watch | None = None, cancelling: Cancelling | None = None
+    ) -> Report:
+        """Convert with Spark. Raises UnbalancedError, CancelledError, and what Spark raises."""
+        self._cancelling = cancelling
         variant = self.options.document == "variant"
         if variant:
             check_target(spark, self.run)
@@ -218,12 +200,14 @@ class Job:
         def convert(plan: str, config: Config) -> list[bytes]:
             rows = _packets(spark, plan, config)
             decode = partial(decoding.decode_rows, config, accumulators)
+            self._check_cancelled()
             return [bytes(row.result) for row in rows.mapInArrow(decode, decoding.RESULT).collect()]
 
         def number(numbering: Numbering) -> list[bytes]:
             count = len(numbering.buckets)
             rows = spark.range(0, count, 1, count)
             write = partial(write_numbered, numbering)
+            self._check_cancelled()
             return [bytes(row.result) for row in rows.mapInArrow(write, decoding.RESULT).collect()]
 
         def finish(moves: dict[str, str]) -> dict[str, str]:
@@ -286,7 +270,7 @@ class Job:
         )
         settlement = settle(plan, accounts)
         for item in self.inputs:
-            settlement.ledger[item.number].selection = self.selection
+            settlement.ledger[item.number].settings = dumps(self.settings)
         if self.options.point == NONE:
             files = {number: row.file for number, row in self.ledger.items()} | dict(config.names)
             pairs = {pair for account in accounts for pair in account.contradictions}
@@ -296,7 +280,10 @@ class Job:
             add_contradictions(settlement.ledger, pairs)
         moves = self._moves(settlement, self._number(settlement, accounts, number))
         rows = [settlement.ledger[number] for number in sorted(settlement.ledger)]
-        self.run.commit(rows, finish(moves), self._removes(), self._settings())
+        moves = finish(moves)
+        if self._cancelling is not None:
+            self._cancelling.begin_commit()
+        self.run.commit(rows, moves, self._removes())
         settlement.report.seconds = time.monotonic() - started
         return settlement.report
 
@@ -312,7 +299,7 @@ class Job:
             row = settlement.ledger[file]
             row.flows = (row.flows or 0) + flows
         buckets = [(account.bucket, account.parts) for account in accounts if account.parts]
-        numbering = Numbering(self.run.folder.place, self.run.path, self._form, buckets)
+        numbering = Numbering(self.run.folder.place, self.run.path, self._form, self._metadata, buckets)
         if not buckets:
             return []
         if number is None:
@@ -379,7 +366,7 @@ class Job:
     def _write_empty(self, table: str) -> list[str]:
         """Write a part without rows, so that the table can be read."""
         parts = (f"{self.run.path}/stage", *decoding.partition(table, UNKNOWN, NO_DAY))
-        writer = PartWriter(self.run.folder, table, parts, "empty", self._form)
+        writer = PartWriter(self.run.folder, table, parts, "empty", self._form, self._metadata)
         writer.close(needed=True)
         return [path for path, _ in writer.files]
 

@@ -39,7 +39,7 @@ VERSIONS = "_ledger/_versions"
 VERSIONS_KEPT = 2  # the highest is the last commit
 CLAIM_POLL_SECONDS = 0.1
 CLAIM_POLLS = 10  # for which a run's folder may be without its run.json
-SETTINGS = b"wirelens.settings"  # key of the ledger file's metadata
+LAYOUT = 2  # of the tables; raised when rows of two versions cannot be in one table
 HEARTBEAT_SECONDS = 10.0
 DEAD_SECONDS = 120.0  # without a heartbeat, then a run on another host is considered dead
 
@@ -73,7 +73,7 @@ class LedgerRow:
     errors: int = 0
     first_time: int | None = None
     last_time: int | None = None
-    selection: str = ""
+    settings: str = ""
     notes: list[dict[str, Any]] | None = None
 
 
@@ -84,16 +84,16 @@ class NotAllowedError(Exception):
 class State(NamedTuple):
     """What a folder holds: the rows of the ledger, and the files of unfinished streams.
 
-    settings: the options of the run that wrote the ledger which the next run has to share. version: that of
-    the last commit, 0 without one. ledger: the files of the ledger's rows.
+    version: that of the last commit, 0 without one. ledger: the files of the ledger's rows. layout: of the
+    tables, 0 if there are none.
     """
 
     rows: list[LedgerRow]
     pending: list[str]
     finished: bool
-    settings: Mapping[str, str] = {}
     version: int = 0
     ledger: Sequence[str] = ()
+    layout: int = 0
 
 
 class Run:
@@ -163,6 +163,8 @@ class Run:
             raise
 
     def _check_mode(self, state: State, mode: str, resume: bool) -> None:
+        if mode != "overwrite" or resume:
+            self.check_layout(state)
         if state.finished and mode == "errorifexists" and not resume:
             raise NotAllowedError(
                 f"{shown(self.folder.place)} holds the result of an earlier run: "
@@ -179,6 +181,16 @@ class Run:
                     f"{shown(self.folder.place)} is not empty and not a result of wirelens bulk: {others[0]}"
                 )
 
+    def check_layout(self, state: State) -> None:
+        """Check that rows can be added to the tables. Raises NotAllowedError."""
+        if state.finished and state.layout != LAYOUT:
+            older = state.layout < LAYOUT
+            raise NotAllowedError(
+                f"the tables in {shown(self.folder.place)} have the layout of "
+                f"{'an older' if older else 'a newer'} wirelens: convert everything again, "
+                "with --mode overwrite or to another folder"
+            )
+
     def peek(self) -> State:
         """What the folder holds, without changing it."""
         return load(self.folder)
@@ -188,20 +200,20 @@ class Run:
         rows: Sequence[LedgerRow],
         moves: Mapping[str, str],
         removes: Sequence[str],
-        settings: Mapping[str, str],
     ) -> None:
         """Move the run's files into the folder: `moves` names staged files and their targets.
 
-        The ledger is written again with `rows` and `settings`; all of this takes effect at once, or not at
+        The ledger is written again with `rows`; all of this takes effect at once, or not at
         all if anything was committed since this run began. Raises NotAllowedError, OSError.
         """
         if not self.folder.exists(self.path, "run.json"):
             raise NotAllowedError(self._overtaken())
         staged = f"{self.path}/stage/ledger.parquet"
         self.folder.make(self.path, "stage")
-        self.folder.write(ledger_file(rows, settings), staged)
+        self.folder.write(ledger_file(rows), staged)
         steps = {
             "run": self.name,
+            "layout": LAYOUT,
             # Single files, none of which is ever a target, so that this can be repeated.
             "remove": [*removes, *self._state.ledger],
             "move": [*moves.items(), (staged, f"_ledger/{self.name}.parquet")],
@@ -293,7 +305,7 @@ def last_version(folder: Folder) -> tuple[int, dict[str, Any]]:
     """The number of the last commit, 0 without one, and its steps."""
     names = [name for name in folder.names(VERSIONS) if name.endswith(".json")]
     if not names:
-        return 0, {"run": "", "remove": [], "move": []}
+        return 0, {"run": "", "layout": 0, "remove": [], "move": []}
     return int(names[-1].removesuffix(".json")), json.loads(folder.read(VERSIONS, names[-1]))
 
 
@@ -324,32 +336,31 @@ def apply_commit(folder: Folder, steps: Mapping[str, Any]) -> None:
 
 
 def load(folder: Folder) -> State:
-    """The ledger and the pending streams of a folder."""
+    """The ledger and the pending streams of a folder; no rows if they are of another layout."""
     from pyarrow import parquet
 
     ledger: list[LedgerRow] = []
-    settings: dict[str, str] = {}
     files = folder.walk("_ledger")
+    version, steps = last_version(folder)
     found = [path for path in files if path.count("/") == 1 and path.endswith(".parquet")]
-    for path in found:
+    layout = steps.get("layout", 0) if found else 0
+    for path in found if layout == LAYOUT else ():
         rows = parquet.read_table(BytesIO(folder.read(path)))
-        settings = json.loads((rows.schema.metadata or {}).get(SETTINGS, b"{}"))
         for column, kind, _ in LEDGER:
             if kind == "timestamp":
                 index = rows.column_names.index(column)
                 rows = rows.set_column(index, column, rows.column(column).cast("int64"))
         ledger.extend(LedgerRow(**row) for row in rows.to_pylist())
     pending = [path for path in files if path.startswith("_ledger/_pending/")]
-    return State(ledger, pending, bool(found), settings, last_version(folder)[0], found)
+    return State(ledger, pending, bool(found), version, found, layout)
 
 
-def ledger_file(rows: Sequence[LedgerRow], settings: Mapping[str, str]) -> bytes:
-    """The ledger's rows as a Parquet file, with the settings of the run in its metadata."""
+def ledger_file(rows: Sequence[LedgerRow]) -> bytes:
+    """The ledger's rows as a Parquet file."""
     import pyarrow as pa
     from pyarrow import parquet
 
     schema = arrow_schema("ledger")
-    schema = schema.with_metadata({**(schema.metadata or {}), SETTINGS: json.dumps(settings).encode()})
     arrays = [pa.array([getattr(row, field.name) for row in rows], type=field.type) for field in schema]
     out = BytesIO()
     parquet.write_table(pa.Table.from_arrays(arrays, schema=schema), out, compression="zstd")

@@ -31,6 +31,7 @@ class Numbering(NamedTuple):
     place: str  # the target folder
     run: str  # the run's folder, relative to it
     form: str  # of the tables: "parquet" or "jsonl"
+    metadata: dict[bytes, str]  # of Parquet files
     buckets: list[tuple[int, list[Part]]]  # with the parts that their decoding tasks wrote
 
 
@@ -101,7 +102,8 @@ def numbered_parts(numbering: Numbering, place: int) -> list[Part]:
         folders = part.path.split(f"/{UNNUMBERED}/", 1)[1].split("/")
         stem = folders.pop().rsplit("-", 1)[0]
         form = numbering.form if part.table != "pending" else "parquet"
-        writer = PartWriter(folder, part.table, (f"{numbering.run}/stage", *folders), stem, form)
+        into = (f"{numbering.run}/stage", *folders)
+        writer = PartWriter(folder, part.table, into, stem, form, numbering.metadata)
         for batch in _in_order(pa.Table.from_batches(_batches(folder, part.path)), numbers, part.table):
             writer.write(batch, 0)
         writer.close()

@@ -86,7 +86,8 @@ class Tail(NamedTuple):
 def inspect_files(files: Sequence[File], ledger: Sequence[LedgerRow], first_number: int) -> list[Input]:
     """Read the start of each file, and compare it with its row of the ledger.
 
-    Captures come first, in the order of their first packets, then all others by name. New ones are numbered.
+    A file whose size and time are those of its row is not read. Captures come first, in the order of their
+    first packets, then all others by name. New ones are numbered.
     """
     readers = Readers()
     names = {file.name for file in files}
@@ -116,6 +117,11 @@ def inspect_files(files: Sequence[File], ledger: Sequence[LedgerRow], first_numb
 def _inspect(
     readers: Readers, file: File, rows: Sequence[LedgerRow], by_digest: Mapping[str, LedgerRow]
 ) -> Input:
+    for row in rows:
+        if row.digest and row.size == file.size and row.modified == file.modified_us:
+            # Not read again: a folder of a million files would take an hour on S3.
+            first_us = NO_TIME - 1 if row.first_time is None else row.first_time
+            return Input(0, *file, "done", first_us, row.container, row.digest, row)
     try:
         head = readers.head(file.root, file.path, HEAD_BYTES)
         size = head_size(head, HEAD_BYTES)

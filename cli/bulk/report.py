@@ -179,3 +179,8 @@ def as_json(report: Report, target: str) -> dict[str, Any]:
             )
         ],
     }
+
+
+def failure_json(text: str, target: str) -> dict[str, Any]:
+    """The report, for programs, of a run that converted nothing."""
+    return {"target": shown(target), "error": text, "files": 0, "messages": 0}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TASK_TRIES = 4  # local masters try once by default, so one killed worker would end the run
+
+JAVA_END_SECONDS = 1.0
 
 # The defaults of Spark suit small rows; these rows are chunks of packets of up to 256 KiB.
 CONF = {
@@ -128,6 +132,44 @@ def start(
     if submitted() and not spark.conf.get("spark.log.level", ""):
         spark.sparkContext.setLogLevel(STATIC["spark.log.level"])
     return spark
+
+
+def stop(spark: SparkSession) -> None:
+    """Stop a session, also if its JVM is gone."""
+    try:
+        spark.stop()
+    except Exception:
+        if not java_ended():
+            raise
+
+
+def _java_process() -> subprocess.Popen[bytes] | None:
+    """The JVM that pyspark started for this process, if it did."""
+    pyspark = sys.modules.get("pyspark")
+    gateway = None if pyspark is None else getattr(pyspark.SparkContext, "_gateway", None)
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    return process
+
+
+def java_ended() -> str:
+    """How the JVM of this process ended, as a sentence; "" if it lives, or was not started here."""
+    process = _java_process()
+    if process is None:
+        return ""
+    try:
+        status = process.wait(JAVA_END_SECONDS)  # its connections end before itself
+    except subprocess.TimeoutExpired:
+        return ""
+    if status == -signal.SIGKILL:
+        return "Spark's Java was killed (SIGKILL), as systems do that run out of memory"
+    return f"Spark's Java ended: {f'signal {-status}' if status < 0 else f'exit status {status}'}"
+
+
+def end_java() -> None:
+    """End the JVM of this process by force."""
+    process = _java_process()
+    if process is not None:
+        process.kill()
 
 
 def _private_folder() -> str:

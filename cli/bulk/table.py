@@ -49,7 +49,11 @@ LEDGER = (
     ("digest", "string", "BLAKE2b-128 of the first 64 KiB, used to recognise a file"),
     ("first_time", "timestamp", "time of the first packet"),
     ("last_time", "timestamp", "the latest time of a packet"),
-    ("selection", "string", "--where of the run that read it: only messages that match have rows"),
+    (
+        "settings",
+        "string",
+        "options of the run that read it, versions of wirelens and its codecs; JSON",
+    ),
     ("notes", "notes", "what is wrong with the file"),
 )
 PENDING = (
@@ -140,14 +144,21 @@ def spark_schema(columns: ColumnList) -> dict[str, Any]:
 class PartWriter:
     """Row groups of one table, and one protocol, to part files below `folder`.
 
-    `form`: "parquet", "jsonl"; or, for another step of the run, "arrow".
+    `form`: "parquet", "jsonl"; or, for another step of the run, "arrow". `metadata` goes into Parquet files.
     """
 
     def __init__(
-        self, folder: Folder, table: str, parts: tuple[str, ...], stem: str, form: str = "parquet"
+        self,
+        folder: Folder,
+        table: str,
+        parts: tuple[str, ...],
+        stem: str,
+        form: str = "parquet",
+        metadata: Mapping[bytes, str] | None = None,
     ) -> None:
         self.files: list[tuple[str, int]] = []  # path in the folder, rows
         self.schema = arrow_schema(table)
+        self._metadata = dict(metadata or {})
         self._folder = folder
         self._table = table
         self._parts = parts
@@ -200,7 +211,7 @@ class PartWriter:
             columns = set(self.schema.names)
             self._writer = ParquetWriter(
                 self._stream,
-                self.schema,
+                self.schema.with_metadata({**self.schema.metadata, **self._metadata}),
                 compression="zstd",
                 use_dictionary=sorted(columns - {*GROWING, *DISTINCT}),
                 column_encoding={name: "DELTA_BINARY_PACKED" for name in GROWING if name in columns},

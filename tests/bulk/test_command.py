@@ -203,27 +203,44 @@ class TestWithSpark:
         assert "y\\udcfe.bin" in {Path(row["file"]).name for row in table(out, "messages")}
         sums_agree(out)
 
-    @pytest.mark.parametrize("how", ["driver", "worker", "interrupt"])
+    @pytest.mark.parametrize("how", ["driver", "worker", "java", "interrupt", "terminate"])
     def test_killed_on_the_way(self, tmp_path: Path, how: str) -> None:
         rotated(frames(31, 150), 4, tmp_path / "in")
         out = tmp_path / "out"
-        words = ["bulk", "--no-progress", "--max-errors", "100000", "--master", "local[2]"]
+        words = ["bulk", "--max-errors", "100000", "--master", "local[2]"]
         local = tmp_path / "local"
         words += ["--conf", f"spark.local.dir={local}", str(tmp_path / "in"), str(out)]
         run = subprocess.Popen(
             [*COMMAND, *words], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
-        while run.poll() is None and not list(out.glob("_runs/*/stage/messages/*/*/*.parquet")):
-            time.sleep(0.01)
+        if how == "terminate":  # while Spark plans
+            assert run.stderr is not None
+            while "Converting" not in run.stderr.readline():
+                assert run.poll() is None
+        else:
+            while run.poll() is None and not list(out.glob("_runs/*/stage/messages/*/*/*.parquet")):
+                time.sleep(0.01)
         if how == "worker":
             _kill_python_worker(run.pid)
             _, stderr = run.communicate(timeout=300)
             assert run.returncode == 0, stderr
+        elif how == "java":
+            (java,) = _children(run.pid)
+            os.kill(java, signal.SIGKILL)
+            _, stderr = run.communicate(timeout=300)
+            assert run.returncode == 2, stderr
+            assert "Spark's Java was killed" in stderr
+            (log,) = re.findall("Nothing was converted. The log of Spark is (.*)", stderr)
+            Path(log).unlink()
+            assert [path.name for path in out.iterdir()] == []
+            return
         else:
-            run.send_signal(signal.SIGKILL if how == "driver" else signal.SIGINT)
+            number = {"driver": signal.SIGKILL, "terminate": signal.SIGTERM}.get(how, signal.SIGINT)
+            run.send_signal(number)
             _, stderr = run.communicate(timeout=300)
             if run.returncode != 0:  # else it was quicker
-                assert run.returncode == (-signal.SIGKILL if how == "driver" else 130), stderr
+                expected = {"driver": -signal.SIGKILL, "terminate": 143}.get(how, 130)
+                assert run.returncode == expected, stderr
                 assert not (out / "messages").exists()
                 inprocess.run([tmp_path / "in"], out)
         inprocess.run([tmp_path / "in"], tmp_path / "other")
@@ -237,22 +254,22 @@ class TestWithSpark:
             assert not (out / "_runs").exists()
 
 
+def _children(parent: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            found.append(int(stat.parent.name))
+    return found
+
+
 def _kill_python_worker(driver: int) -> None:
     """End a Python worker: a child of the daemon that Spark's JVM started."""
-
-    def children(parent: int) -> list[int]:
-        found = []
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = stat.read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[1]) == parent:
-                found.append(int(stat.parent.name))
-        return found
-
     workers = [
-        worker for java in children(driver) for daemon in children(java) for worker in children(daemon)
+        worker for java in _children(driver) for daemon in _children(java) for worker in _children(daemon)
     ]
     if workers:
         os.kill(workers[0], signal.SIGKILL)

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,10 +13,11 @@ from typing import Any
 import pytest
 from inprocess import VECTORS, contents, convert, run, sums_agree, table
 from made import capture, frames, rotated
+from pyarrow import parquet
 
-from wirelens.cli.bulk import ledger
+from wirelens.cli.bulk import ledger, settings
 from wirelens.cli.bulk import table as tables
-from wirelens.cli.bulk.files import Folder
+from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.job import Job, JobOptions
 from wirelens.cli.bulk.ledger import NotAllowedError
 from wirelens.codecs.captures import unbundle
@@ -135,7 +137,7 @@ def test_tables_keep_their_form(sources: list[Path], tmp_path: Path, how: dict[s
     run(sources[:1], plain, resume=True)
     with pytest.raises(NotAllowedError, match="--format jsonl"):
         run(sources, lines, **how)
-    with pytest.raises(NotAllowedError, match="--document json"):
+    with pytest.raises(NotAllowedError, match="--format parquet"):
         run(sources, plain, jsonl=True, **how)
     with pytest.raises(NotAllowedError, match="--document json"):
         run(sources, plain, document="variant", **how)
@@ -150,6 +152,78 @@ def test_tables_keep_their_form(sources: list[Path], tmp_path: Path, how: dict[s
         for row in table(plain, name)
         if row["flow_number"] is not None
     )
+
+
+def test_settings_belong_to_what_was_written(
+    sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    run(sources[:2], out, resume=True, separate=True)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({}, "with --separate: --resume needs the same"),
+        ({"separate": True, "protocol": "esnp"}, "without --as: --resume"),
+        ({"separate": True, "point": "folder"}, "without --point: --resume"),
+        ({"separate": True, "quarantine": "full"}, "with --quarantine head: --resume"),
+    ]
+    for options, expected in wrong:
+        with pytest.raises(NotAllowedError, match=expected):
+            run(sources, out, resume=True, **options)
+    own = {name: getattr(settings, name)() for name in ("version", "codecs_digest")}
+    for name, expected in (
+        ("version", f"by wirelens {own['version']}, and this is 99"),
+        ("codecs_digest", f"codecs {own['codecs_digest']}, here 99"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(settings, name, lambda: "99")
+            with pytest.raises(NotAllowedError, match=re.escape(expected)):
+                run(sources, out, resume=True, separate=True)
+            run(sources[:1], tmp_path / name, mode="append")
+    run(sources, out, resume=True, separate=True)
+    written = [json.loads(row["settings"]) for row in table(out, "_ledger")]
+    parts = [parquet.read_metadata(path).metadata for path in (out / "messages").rglob("*.parquet")]
+    written += [json.loads(metadata[settings.METADATA]) for metadata in parts]
+    assert all(one == written[0] for one in written)
+    assert (written[0]["--separate"], written[0]["wirelens"]) == ("yes", own["version"])
+
+
+def test_a_file_that_did_not_change_is_not_read_again(
+    sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(sources[:2], tmp_path / "out", resume=True)
+    opened: list[str] = []
+    head = Readers.head
+
+    def logged(readers: Readers, root: str, path: str, size: int) -> bytes:
+        opened.append(path)
+        return head(readers, root, path, size)
+
+    monkeypatch.setattr(Readers, "head", logged)
+    os.utime(sources[1])
+    job = Job(JobOptions([str(source) for source in sources], str(tmp_path / "out"), resume=True))
+    job.inspect(changing=False)
+    assert opened == [str(sources[1]), str(sources[2])]
+    assert (job.skipped, len(job.inputs)) == (2, 1)
+
+
+def test_tables_of_another_layout_are_refused(sources: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(sources, out)
+    once = contents(out)
+    (path,) = (out / "_ledger" / "_versions").iterdir()
+    steps = json.loads(path.read_text())
+    for change, expected in (({"layout": 1}, "an older"), ({"layout": 99}, "a newer"), (None, "an older")):
+        path.unlink(missing_ok=True)
+        if change is not None:
+            path.write_text(json.dumps(steps | change))
+        ways: list[dict[str, Any]] = [{"resume": True}, {"mode": "append"}]
+        for how in ways:
+            with pytest.raises(NotAllowedError, match=f"the layout of {expected} wirelens.*--mode overwrite"):
+                run(sources, out, **how)
+            job = Job(JobOptions([str(source) for source in sources], str(out), **how))
+            with pytest.raises(NotAllowedError, match=expected):
+                job.inspect(changing=False)
+    run(sources, out, mode="overwrite")
+    assert contents(out) == once
 
 
 def test_a_finished_folder_is_refused_unless_the_mode_allows_it(sources: list[Path], tmp_path: Path) -> None:
@@ -245,7 +319,7 @@ def test_a_slow_run_cannot_commit_after_another_took_over(
         slow.run._write_heartbeat()
         before = contents(out) if finished else []
         with pytest.raises(NotAllowedError, match="another run took over"):
-            slow.run.commit([], {}, slow.run._state.ledger, {})
+            slow.run.commit([], {}, slow.run._state.ledger)
         slow.run.end()
         other.run.end()
         assert contents(out) == before or not finished
@@ -307,8 +381,6 @@ def test_lost_rows_fail_the_run(sources: list[Path], tmp_path: Path, monkeypatch
 
 
 def test_the_columns_carry_their_comments(sources: list[Path], tmp_path: Path) -> None:
-    from pyarrow import parquet
-
     run(sources, tmp_path / "out")
     for name, columns in tables.TABLES.items():
         folder = "_ledger" if name == "ledger" else name

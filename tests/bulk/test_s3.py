@@ -74,7 +74,7 @@ def test_of_two_commits_on_s3_one_succeeds(bucket: str, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Folder, "exists", late)
     with pytest.raises(NotAllowedError, match="another run took over"):
-        first.run.commit([], {}, [], {})
+        first.run.commit([], {}, [])
     assert not second.create(b"", "_ledger/_versions/00000001.json")
     first.run.end()
     monkeypatch.setattr(stores, "has_client", lambda: False)

@@ -1,5 +1,6 @@
 """`bulk --where`: the rows of `decode` with the same expression, and each byte that is left out counted."""
 
+import json
 from pathlib import Path
 
 import inprocess
@@ -38,7 +39,7 @@ def test_rows_are_those_of_decode(tmp_path: Path, expression: str) -> None:
     assert report.filtered == sum(one["length"] for one in every) - sum(one["length"] for one in expected)
     ledger = table(tmp_path / "out", "_ledger")
     assert sum(row["filtered"] for row in ledger) == report.filtered
-    assert {row["selection"] for row in ledger} == {expression}
+    assert {json.loads(row["settings"])["--where"] for row in ledger} == {expression}
 
 
 @pytest.mark.once
