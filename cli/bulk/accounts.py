@@ -69,11 +69,17 @@ class InputAccount:
 
 
 class Part(NamedTuple):
-    """A file that a task wrote: the table it belongs to, its path in the target folder, rows."""
+    """A file that a task wrote: the table it belongs to, its path in the target folder, rows, bytes on disk.
+
+    first_time, last_time: of its rows, microseconds, -1 without any.
+    """
 
     table: str
     path: str
     rows: int
+    size: int = 0
+    first_time: int = -1
+    last_time: int = -1
 
 
 @dataclass

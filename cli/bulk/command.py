@@ -39,9 +39,9 @@ Exit status: 0 success; 1 more errors than --max-errors; 2 nothing was converted
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["parquet", "jsonl"]),
+    type=click.Choice(["parquet", "delta", "jsonl"]),
     default="parquet",
-    help="Format of the tables; Parquet by default.",
+    help="Format of the tables: Parquet (the default), Delta Lake, JSON lines.",
 )
 @click.option(
     "--separate",
@@ -163,6 +163,7 @@ def command(
             final,
             protocol or "",
             form == "jsonl",
+            form == "delta",
             separate,
             quarantine,
             document,

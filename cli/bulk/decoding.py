@@ -182,7 +182,7 @@ class Tables:
         parts: list[Part] = []
         for (table, _, _), writer in writers.items():
             writer.close()
-            parts.extend(Part(table, path, rows) for path, rows in writer.files)
+            parts.extend(Part(table, *file) for file in writer.files)
         return parts
 
 

@@ -10,7 +10,8 @@ import os
 import posixpath
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20  # bytes read at a time
 READ_TRIES = 3
+MOVE_THREADS = 16
 
 
 class File(NamedTuple):
@@ -292,6 +294,35 @@ class Folder:
             return
         self.system.create_dir(posixpath.dirname(self.at(target)), recursive=True)
         self.system.move(self.at(source), self.at(target))
+
+    @property
+    def renames(self) -> bool:
+        """Whether a folder can be moved in one step."""
+        return bool(self.system.type_name == "local")
+
+    def move_all(self, moves: Sequence[Sequence[str]]) -> None:
+        """Move files, or folders if it `renames`, inside the folder; doing it again changes nothing.
+
+        On S3 the sources stay: a request for each file copies it there, and another one removes many.
+        """
+        if self.renames:
+            for source, target in moves:
+                self.move(source, target)
+            return
+        with ThreadPoolExecutor(MOVE_THREADS) as pool:
+            move = self._copy if self.system.type_name == "s3" else self.move
+            list(pool.map(lambda both: move(*both), moves))
+
+    def _copy(self, source: str, target: str) -> None:
+        if not stores.copy_object(self.place, self.at(source), self.at(target)) and not self.exists(target):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
+
+    def take_away(self, path: str, into: str) -> None:
+        """Remove a file or a folder: in one step, with what is left of it in a folder, if it `renames`."""
+        if not self.renames:
+            self.remove(path)
+        elif self.exists(path):
+            self.move(path, f"{into}/{path}")
 
     def remove_empty(self, *parts: str) -> None:
         """Remove a folder if it is empty; only on local disks, as others need a look first."""

@@ -8,18 +8,25 @@ them up (see settling.py), and then either everything is moved into the target f
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wirelens.cli.bulk import chunks, decoding, plain_json
+from wirelens.cli.bulk import chunks, decoding, delta, plain_json
 from wirelens.cli.bulk.accounts import BucketAccount, Part, load_bucket_account
 from wirelens.cli.bulk.decoding import Config
 from wirelens.cli.bulk.files import File, Readers, below, find, is_inside, shown
-from wirelens.cli.bulk.ledger import LedgerRow, NotAllowedError, Run, State, staged_target
+from wirelens.cli.bulk.ledger import PENDING, LedgerRow, NotAllowedError, Run, State
 from wirelens.cli.bulk.local_packets import shared_folder
-from wirelens.cli.bulk.numbering import Numbering, assign, numbered_parts, write_numbered
+from wirelens.cli.bulk.numbering import (
+    Numbering,
+    assign,
+    numbered_parts,
+    outputs,
+    run_folders,
+    write_numbered,
+)
 from wirelens.cli.bulk.plan import (
     HEAD_BYTES,
     NO_TIME,
@@ -41,6 +48,7 @@ from wirelens.cli.bulk.variants import check_target, write_variants
 from wirelens.cli.points import NONE, contradiction, points_of
 from wirelens.cli.tables.columns import TABLES
 from wirelens.cli.tables.rows import NO_DAY
+from wirelens.cli.version import install_command
 from wirelens.codecs import checkpoint
 from wirelens.codecs.captures import FRESH
 from wirelens.codecs.captures.pcap import FILE_SHIFT
@@ -68,6 +76,7 @@ class JobOptions:
     final: bool = False  # with `resume`: no stream is kept open for another run
     protocol: str = ""
     jsonl: bool = False
+    delta: bool = False  # Delta Lake tables
     separate: bool = False  # streams end with their file
     quarantine: str = "head"
     document: str = "json"
@@ -86,7 +95,7 @@ class Job:
             options.separate,
             normal_text(options.where) if options.where else "",
             options.quarantine,
-            options.jsonl,
+            self._format,
             options.document,
         )
         self.run = Run(options.target)
@@ -109,6 +118,8 @@ class Job:
         Unless `changing`, the target stays as it is.
         """
         options = self.options
+        if options.delta and not delta.is_installed():
+            raise NotAllowedError(f"Delta Lake tables need a package:  {install_command('delta')}")
         files: dict[str, File] = {}
         for source in options.sources:
             if is_inside(options.target, source):
@@ -169,6 +180,11 @@ class Job:
             )
 
     @property
+    def _format(self) -> str:
+        """The value of --format."""
+        return "delta" if self.options.delta else self._form
+
+    @property
     def _form(self) -> str:
         return "jsonl" if self.options.jsonl else "parquet"
 
@@ -176,6 +192,11 @@ class Job:
         """Check that no signal ended the run. Raises CancelledError."""
         if self._cancelling is not None:
             self._cancelling.check()
+
+    @property
+    def _stage(self) -> str:
+        """Where the part files of tables are written: Delta Lake tables get them where they stay."""
+        return "" if self.options.delta else f"{self.run.path}/stage"
 
     @property
     def _metadata(self) -> dict[bytes, str]:
@@ -204,7 +225,7 @@ class Job:
             return [bytes(row.result) for row in rows.mapInArrow(decode, decoding.RESULT).collect()]
 
         def number(numbering: Numbering) -> list[bytes]:
-            count = len(numbering.buckets)
+            count = len(numbering.outputs)
             rows = spark.range(0, count, 1, count)
             write = partial(write_numbered, numbering)
             self._check_cancelled()
@@ -278,12 +299,14 @@ class Job:
                 (files[first], files[second]) for first, second in sorted(pairs)
             )
             add_contradictions(settlement.ledger, pairs)
-        moves = self._moves(settlement, self._number(settlement, accounts, number))
+        parts = self._number(settlement, accounts, number, parallel)
+        parts += self._write_problems(settlement)
+        parts += self._empty_tables(settlement)
         rows = [settlement.ledger[number] for number in sorted(settlement.ledger)]
-        moves = finish(moves)
+        moves = finish(self._moves(parts, settlement))
         if self._cancelling is not None:
             self._cancelling.begin_commit()
-        self.run.commit(rows, moves, self._removes())
+        self.run.commit(rows, moves, self._removes(), self._changes(parts))
         settlement.report.seconds = time.monotonic() - started
         return settlement.report
 
@@ -292,24 +315,26 @@ class Job:
         settlement: Settlement,
         accounts: Sequence[BucketAccount],
         number: Callable[[Numbering], list[bytes]] | None,
-    ) -> list[str]:
-        """Number the new flows and write the rows with their numbers; the staged part files."""
+        parallel: int,
+    ) -> list[Part]:
+        """Number the new flows and write the rows with their numbers; the part files."""
         last = sum(row.flows or 0 for row in self.ledger.values())
         for file, flows in assign(self.run.folder, self.run.path, accounts, self.order, last).items():
             row = settlement.ledger[file]
             row.flows = (row.flows or 0) + flows
-        buckets = [(account.bucket, account.parts) for account in accounts if account.parts]
-        numbering = Numbering(self.run.folder.place, self.run.path, self._form, self._metadata, buckets)
-        if not buckets:
+        planned = outputs(accounts, parallel)
+        place, run = self.run.folder.place, self.run.path
+        numbering = Numbering(place, run, self._form, self._stage, self._metadata, planned)
+        if not planned:
             return []
         if number is None:
-            parts = [part for place in range(len(buckets)) for part in numbered_parts(numbering, place)]
+            parts = [part for at in range(len(planned)) for part in numbered_parts(numbering, at)]
         else:
             parts = [Part(*part) for result in number(numbering) for part in plain_json.loads(result)]
         for table, rows in settlement.written.items():
             if sum(part.rows for part in parts if part.table == table) != rows:
                 raise UnbalancedError(f"{rows} rows of {table} were decoded, others were numbered")
-        return [part.path for part in parts]
+        return parts
 
     def _pending_range(self, path: str) -> Range:
         folder = self.run.folder
@@ -324,34 +349,65 @@ class Job:
         return names + [(number, self.ledger[number].file) for number in pending]
 
     def _removes(self) -> list[str]:
-        """The files of the target that this run replaces."""
-        if self.options.resume:
-            return self.state.pending
-        if self.options.mode == "overwrite":
-            folder = self.run.folder
-            paths = [path for table in TABLES for path in folder.walk(table)]
-            return paths + self.state.pending
-        return []
+        """The files and folders of the target that this run replaces; files of Delta Lake tables stay."""
+        folder, options = self.run.folder, self.options
+        if not options.resume and options.mode != "overwrite":
+            return []
+        removes = [f"{PENDING}/{name}" for name in folder.names(PENDING)]
+        if not options.resume:
+            for table in TABLES:
+                if not options.delta or not folder.exists(table, delta.LOG):
+                    removes += [f"{table}/{name}" for name in folder.names(table) if name != self.run.name]
+        return removes
 
-    def _moves(self, settlement: Settlement, parts: list[str]) -> dict[str, str]:
-        """Write the driver's own files; all staged files with those of the tasks, and where each is moved."""
-        staged = parts + self._write_problems(settlement)
+    def _moves(self, parts: Sequence[Part], settlement: Settlement) -> dict[str, str]:
+        """Where each staged file is moved."""
+        stage = f"{self.run.path}/stage/"
+        staged = [part.path for part in parts if part.path.startswith(stage)]
+        if not self.final and (settlement.tails or settlement.fragments or settlement.written["pending"]):
+            staged.append(self._write_continuation(settlement))
+        return {path: path.removeprefix(stage) for path in staged}
+
+    def _changes(self, parts: Sequence[Part]) -> dict[str, delta.TableChange] | None:
+        """The changes of Delta Lake tables; None if the tables are no such."""
+        if not self.options.delta:
+            return None
+        replace = self.options.mode == "overwrite" and not self.options.resume
+        modified = int(time.time() * 1000)
+        changes = {}
         for table in TABLES:
+            files = [
+                (part.path, part.rows, part.size, part.first_time, part.last_time)
+                for part in parts
+                if part.table == table
+            ]
+            changes[table] = delta.TableChange(replace, files, modified)
+        return changes
+
+    def _empty_tables(self, settlement: Settlement) -> Iterator[Part]:
+        """Write a part without rows for each table that has no files, so that it can be read."""
+        for table in TABLES if not self.options.delta else ():
             if not settlement.written[table] and (
                 self.options.mode == "overwrite" or not self.run.folder.walk(table)
             ):
-                staged += self._write_empty(table)
-        if not self.final and (settlement.tails or settlement.fragments or settlement.written["pending"]):
-            staged.append(self._write_continuation(settlement))
-        return {path: staged_target(path, self.run.name) for path in staged}
+                yield from self._write_empty(table)
 
-    def _write_problems(self, settlement: Settlement) -> list[str]:
+    def _write_problems(self, settlement: Settlement) -> list[Part]:
         """Write what is wrong with files to a part of the quarantine, with the bytes there where possible."""
         readers = Readers()
         names = {item.number: item.name for item in self.inputs}
-        parts = (f"{self.run.path}/stage", "quarantine")
         points = points_of(names, self.options.point)
-        writer = RecordWriter(self.run.folder, "quarantine", parts, "files", self._form, names, points)
+        writer = RecordWriter(
+            self.run.folder,
+            "quarantine",
+            run_folders(self._stage, "quarantine", self.run.name),
+            "files",
+            self._form,
+            names,
+            points,
+            self._metadata,
+            self.run.path,
+        )
         for item in self.inputs:
             container = item.detail if item.kind in ("capture", "grown", "changed") else ""
             for problem in settlement.problems.get(item.number, ()):
@@ -361,14 +417,15 @@ class Job:
                 writer.columns.add_problem(item.number, container, *problem, raw)
                 settlement.written["quarantine"] += 1
         writer.close()
-        return [path for path, _ in writer.files]
+        return [Part("quarantine", *file) for file in writer.files]
 
-    def _write_empty(self, table: str) -> list[str]:
+    def _write_empty(self, table: str) -> list[Part]:
         """Write a part without rows, so that the table can be read."""
-        parts = (f"{self.run.path}/stage", *decoding.partition(table, UNKNOWN, NO_DAY))
-        writer = PartWriter(self.run.folder, table, parts, "empty", self._form, self._metadata)
+        folders = "/".join(decoding.partition(table, UNKNOWN, NO_DAY))
+        parts = run_folders(self._stage, folders, self.run.name)
+        writer = PartWriter(self.run.folder, table, parts, "empty", self._form, self._metadata, self.run.path)
         writer.close(needed=True)
-        return [path for path, _ in writer.files]
+        return [Part(table, *file) for file in writer.files]
 
     def _write_continuation(self, settlement: Settlement) -> str:
         """Write what the next run needs besides the streams."""
@@ -377,7 +434,7 @@ class Job:
             "tails": list(settlement.tails.items()),
             "fragments": settlement.fragments,
         }
-        folder = f"{self.run.path}/stage/_ledger/_pending"
+        folder = f"{self.run.path}/stage/{PENDING}/run={self.run.name}"
         self.run.folder.make(folder)
         self.run.folder.write(plain_json.dumps(plain), folder, CONTINUATION)
         return f"{folder}/{CONTINUATION}"

@@ -1,11 +1,17 @@
 """How a run changes its target folder: completely or not at all, and one run at a time.
 
-    DST/messages/protocol=…/   DST/quarantine/   DST/_ledger/          what is finished
-    DST/_ledger/_versions/     00000007.json     the last commit: what it removes and what it moves into place
-    DST/_runs/RUN/                                                     what an active run writes
+    DST/messages/run=RUN/…     DST/quarantine/run=RUN/…            what is finished
+    DST/_ledger/               ledger.parquet, and _pending/run=RUN: streams for the next run
+    DST/_ledger/_versions/     00000007.json: the last commit, what it removes and what it moves into place
+    DST/_runs/RUN/             what an active run writes:
         run.json     its host and process; written again as a heartbeat
-        stage/…      part files of tasks, also of those that failed or were tried again
+        rows/…       part files of tasks, also of those that failed or were tried again
+        stage/…      part files with the numbers of flows, likewise
+        ready/…      those that the run reported, in folders that are moved as they are
         fragments/…  left-over IP fragments
+
+Files of Delta Lake tables are written where they stay, in DST/messages/RUN; the tables' logs name those
+that count.
 
 A run writes `run.json` first and looks for other runs afterwards, so of two that begin at one moment at least
 one sees the other; see `Run._claim`. It changes nothing outside its own folder until it creates the file of
@@ -17,7 +23,6 @@ that its process cannot commit any more if it still lives, and the folder is rem
 
 import json
 import os
-import posixpath
 import socket
 import threading
 import time
@@ -30,16 +35,20 @@ from io import BytesIO
 from typing import Any, NamedTuple
 
 from wirelens.cli.bulk import stores
+from wirelens.cli.bulk.delta import TableChange, publish
 from wirelens.cli.bulk.files import Folder, shown
 from wirelens.cli.bulk.table import LEDGER, arrow_schema
+from wirelens.cli.tables.columns import TABLES
 from wirelens.cli.version import install_command
 
 RUNS = "_runs"
+LEDGER_FILE = "_ledger/ledger.parquet"
+PENDING = "_ledger/_pending"
 VERSIONS = "_ledger/_versions"
 VERSIONS_KEPT = 2  # the highest is the last commit
 CLAIM_POLL_SECONDS = 0.1
 CLAIM_POLLS = 10  # for which a run's folder may be without its run.json
-LAYOUT = 2  # of the tables; raised when rows of two versions cannot be in one table
+LAYOUT = 3  # of the tables; raised when rows of two versions cannot be in one table
 HEARTBEAT_SECONDS = 10.0
 DEAD_SECONDS = 120.0  # without a heartbeat, then a run on another host is considered dead
 
@@ -174,7 +183,9 @@ class Run:
             others = [
                 name
                 for name in self.folder.names()
-                if name not in (RUNS, "_ledger") and not name.startswith(".")
+                if name not in (RUNS, "_ledger")
+                and not name.startswith(".")
+                and not (name in TABLES and not self.folder.walk(name))  # of a run that was discarded
             ]
             if others and mode != "append":
                 raise NotAllowedError(
@@ -200,27 +211,42 @@ class Run:
         rows: Sequence[LedgerRow],
         moves: Mapping[str, str],
         removes: Sequence[str],
+        delta: Mapping[str, TableChange] | None = None,
     ) -> None:
         """Move the run's files into the folder: `moves` names staged files and their targets.
 
-        The ledger is written again with `rows`; all of this takes effect at once, or not at
-        all if anything was committed since this run began. Raises NotAllowedError, OSError.
+        removes: files and folders, none of which is a target. delta: changes of Delta Lake tables, by their
+        names. The ledger is written again with `rows`; all of this takes effect at once, or not at all if
+        anything was committed since this run began. Raises NotAllowedError, OSError.
         """
         if not self.folder.exists(self.path, "run.json"):
             raise NotAllowedError(self._overtaken())
         staged = f"{self.path}/stage/ledger.parquet"
         self.folder.make(self.path, "stage")
         self.folder.write(ledger_file(rows), staged)
+        old = [path for path in self._state.ledger if path != LEDGER_FILE]
         steps = {
             "run": self.name,
             "layout": LAYOUT,
-            # Single files, none of which is ever a target, so that this can be repeated.
-            "remove": [*removes, *self._state.ledger],
-            "move": [*moves.items(), (staged, f"_ledger/{self.name}.parquet")],
+            "delta": delta or {},
+            "remove": [*removes, *old],
+            "move": [*self._arranged(moves), (staged, LEDGER_FILE)],
         }
         if not create_version(self.folder, self._state.version + 1, steps):
             raise NotAllowedError(self._overtaken())
-        apply_commit(self.folder, steps)
+        apply_commit(self.folder, self._state.version + 1, steps)
+
+    def _arranged(self, moves: Mapping[str, str]) -> list[tuple[str, str]]:
+        """The moves, of whole folders if possible: then a reader sees all files of a table at once."""
+        if not self.folder.renames:
+            return list(moves.items())
+        arranged: dict[str, str] = {}
+        for source, target in moves.items():
+            ready = f"{self.path}/ready/{target}"
+            self.folder.move(source, ready)
+            before, mark, _ = target.partition(f"/run={self.name}")
+            arranged[f"{self.path}/ready/{before}{mark}"] = before + mark
+        return list(arranged.items())
 
     def _overtaken(self) -> str:
         return (
@@ -236,8 +262,10 @@ class Run:
             self._heartbeat = None
         if self.folder.exists(self.path):
             _, steps = last_version(self.folder)
-            # Without run.json this process no longer counts as applying it.
-            self.folder.remove(self.path, *(["run.json"] if steps["run"] == self.name else []))
+            if steps["run"] == self.name:  # without run.json this process no longer counts as applying it
+                self.folder.remove(self.path, "run.json")
+            else:
+                discard(self.folder, self.name)
         self.folder.remove_empty(RUNS)
 
     def _write_heartbeat(self) -> None:
@@ -271,10 +299,18 @@ def recover(folder: Folder, own: str) -> None:
         while not create_version(folder, version + 1, steps):
             version, steps = last_version(folder)
     if steps["run"] in names:
-        apply_commit(folder, steps)
+        apply_commit(folder, version, steps)
     for name in names:
         if name != steps["run"]:
-            folder.remove(RUNS, name)
+            discard(folder, name)
+
+
+def discard(folder: Folder, name: str) -> None:
+    """Remove everything that a run wrote which did not commit."""
+    for table in TABLES:
+        folder.remove(table, name)
+        folder.remove_empty(table)
+    folder.remove(RUNS, name)
 
 
 def _owners(folder: Folder) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -305,7 +341,7 @@ def last_version(folder: Folder) -> tuple[int, dict[str, Any]]:
     """The number of the last commit, 0 without one, and its steps."""
     names = [name for name in folder.names(VERSIONS) if name.endswith(".json")]
     if not names:
-        return 0, {"run": "", "layout": 0, "remove": [], "move": []}
+        return 0, {"run": "", "layout": 0, "delta": {}, "remove": [], "move": []}
     return int(names[-1].removesuffix(".json")), json.loads(folder.read(VERSIONS, names[-1]))
 
 
@@ -324,15 +360,19 @@ def create_version(folder: Folder, number: int, steps: Mapping[str, Any]) -> boo
     return True
 
 
-def apply_commit(folder: Folder, steps: Mapping[str, Any]) -> None:
+def apply_commit(folder: Folder, version: int, steps: Mapping[str, Any]) -> None:
     """Apply the steps of a commit; those that are already done stay done."""
-    targets = {target for _, target in steps["move"]}
-    for path in steps["remove"]:
-        if path not in targets:
-            folder.remove(path)
-    for source, target in steps["move"]:
-        folder.move(source, target)
-    folder.remove(RUNS, steps["run"])
+    run = f"{RUNS}/{steps['run']}"
+    moves = [move for move in steps["move"] if move[1] != LEDGER_FILE]
+    for top in ("_ledger/", *(f"{table}/" for table in TABLES)):  # each table in the shortest time
+        for path in steps["remove"]:
+            if path.startswith(top):
+                folder.take_away(path, f"{run}/removed")
+        folder.move_all([move for move in moves if move[1].startswith(top)])
+    for table, change in steps["delta"].items():
+        publish(folder, table, version, TableChange(*change))
+    folder.move_all([move for move in steps["move"] if move[1] == LEDGER_FILE])
+    folder.remove(run)
 
 
 def load(folder: Folder) -> State:
@@ -351,7 +391,7 @@ def load(folder: Folder) -> State:
                 index = rows.column_names.index(column)
                 rows = rows.set_column(index, column, rows.column(column).cast("int64"))
         ledger.extend(LedgerRow(**row) for row in rows.to_pylist())
-    pending = [path for path in files if path.startswith("_ledger/_pending/")]
+    pending = [path for path in files if path.startswith(f"{PENDING}/")]
     return State(ledger, pending, bool(found), version, found, layout)
 
 
@@ -365,10 +405,3 @@ def ledger_file(rows: Sequence[LedgerRow]) -> bytes:
     out = BytesIO()
     parquet.write_table(pa.Table.from_arrays(arrays, schema=schema), out, compression="zstd")
     return out.getvalue()
-
-
-def staged_target(path: str, run: str) -> str:
-    """The target of a staged file: _runs/RUN/stage/quarantine/part.parquet to quarantine/RUN-part.parquet."""
-    inner = path.split("/stage/", 1)[1]
-    folder, name = posixpath.split(inner)
-    return posixpath.join(folder, f"{run}-{name}")

@@ -7,6 +7,7 @@ number for a flow that has one. `assign` numbers the new flows of all buckets, a
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,9 +21,21 @@ from wirelens.codecs.captures.pcap import FILE_SHIFT
 if TYPE_CHECKING:
     import pyarrow as pa
 
+OUTPUT_BYTES = 1 << 26  # of part files of decoding tasks that become one part file, at most
+LEAST_OUTPUT_BYTES = 1 << 24  # and at least, even if few tasks are left then
+OUTPUTS_A_CORE = 3
 UNNUMBERED = "rows"  # in the run's folder: part files of decoding tasks
 NUMBERS = "numbers"  # in the run's folder: of the new flows of each bucket
 ALL_CAPTURES = -1  # the scope of flows of captures that are read as one
+
+
+class Output(NamedTuple):
+    """A part file to write: its table and folders, its place among those of the run, from which rows."""
+
+    table: str
+    folders: str
+    place: int
+    parts: list[tuple[int, str]]  # buckets and paths
 
 
 class Numbering(NamedTuple):
@@ -31,8 +44,9 @@ class Numbering(NamedTuple):
     place: str  # the target folder
     run: str  # the run's folder, relative to it
     form: str  # of the tables: "parquet" or "jsonl"
+    stage: str  # the folder, relative to the target folder, below which the tables' folders are
     metadata: dict[bytes, str]  # of Parquet files
-    buckets: list[tuple[int, list[Part]]]  # with the parts that their decoding tasks wrote
+    outputs: list[Output]
 
 
 def assign(
@@ -74,8 +88,32 @@ def assign(
     return {entry["values"]: entry["counts"] for entry in files.to_pylist()}
 
 
+def outputs(accounts: Sequence[BucketAccount], parallel: int) -> list[Output]:
+    """The part files to make of those of all buckets, small ones of a folder together.
+
+    Their number depends on the bytes and on the folders, not on the number of buckets.
+    """
+    parts = [
+        (part.table, posixpath.dirname(part.path).split(f"/{UNNUMBERED}/", 1)[1], account.bucket, part)
+        for account in accounts
+        for part in account.parts
+        if part.table != "new_flows"
+    ]
+    total = sum(part.size for *_, part in parts)
+    limit = min(OUTPUT_BYTES, max(LEAST_OUTPUT_BYTES, total // (OUTPUTS_A_CORE * parallel)))
+    found: list[Output] = []
+    size = 0
+    for table, folders, bucket, part in sorted(parts, key=lambda item: item[:3]):
+        if not found or found[-1][:2] != (table, folders) or size + part.size > limit:
+            found.append(Output(table, folders, len(found), []))
+            size = 0
+        found[-1].parts.append((bucket, part.path))
+        size += part.size
+    return found
+
+
 def write_numbered(numbering: Numbering, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The parts that were written for the buckets whose places are in `batches`."""
+    """The parts that were written for the outputs whose places are in `batches`."""
     import pyarrow as pa
 
     schema = pa.schema([("result", pa.binary())])
@@ -86,43 +124,50 @@ def write_numbered(numbering: Numbering, batches: Iterable[pa.RecordBatch]) -> I
 
 
 def numbered_parts(numbering: Numbering, place: int) -> list[Part]:
-    """Write the part files of a bucket with the numbers of flows."""
+    """Write the part file of an output with the numbers of flows."""
     import pyarrow as pa
-
-    folder = Folder(numbering.place)
-    bucket, parts = numbering.buckets[place]
-    numbers = pa.array([], pa.int64())
-    name = f"{numbering.run}/{NUMBERS}/{bucket:05d}.arrow"
-    if folder.exists(name):
-        numbers = next(iter(_batches(folder, name))).column(0)
-    written: list[Part] = []
-    for part in parts:
-        if part.table == "new_flows":
-            continue
-        folders = part.path.split(f"/{UNNUMBERED}/", 1)[1].split("/")
-        stem = folders.pop().rsplit("-", 1)[0]
-        form = numbering.form if part.table != "pending" else "parquet"
-        into = (f"{numbering.run}/stage", *folders)
-        writer = PartWriter(folder, part.table, into, stem, form, numbering.metadata)
-        for batch in _in_order(pa.Table.from_batches(_batches(folder, part.path)), numbers, part.table):
-            writer.write(batch, 0)
-        writer.close()
-        written += [Part(part.table, path, rows) for path, rows in writer.files]
-    return written
-
-
-def _in_order(rows: pa.Table, numbers: pa.Array, table: str) -> list[pa.RecordBatch]:
-    """Rows of a part with the numbers of flows, sorted by time, as row groups."""
     from pyarrow import compute
 
-    column = rows.schema.get_field_index(FLOW_NUMBER)
-    final = _final(rows.column(column), numbers)
-    rows = rows.set_column(column, rows.schema.field(column), final)
+    folder = Folder(numbering.place)
+    output = numbering.outputs[place]
+    table, name = output.table, posixpath.basename(numbering.run)
+    tables: list[pa.Table] = []
+    for bucket, path in output.parts:
+        numbers = pa.array([], pa.int64())
+        known = f"{numbering.run}/{NUMBERS}/{bucket:05d}.arrow"
+        if folder.exists(known):
+            numbers = next(iter(_batches(folder, known))).column(0)
+        rows = pa.Table.from_batches(_batches(folder, path))
+        column = rows.schema.get_field_index(FLOW_NUMBER)
+        final = _final(rows.column(column), numbers)
+        tables.append(rows.set_column(column, rows.schema.field(column), final))
+    form, stage = numbering.form, numbering.stage
+    if table == "pending":
+        form, stage = "parquet", f"{numbering.run}/stage"
+    into = run_folders(stage, output.folders, name)
+    metadata = numbering.metadata if form == "parquet" else None
+    writer = PartWriter(folder, table, into, f"{output.place:05d}", form, metadata, numbering.run)
+    rows = pa.concat_tables(tables)
     time = TIMES.get(table)
+    first = last = -1
     if time is not None:
         rows = rows.take(compute.sort_indices(rows.column(time)))
-    batches: list[pa.RecordBatch] = rows.combine_chunks().to_batches(max_chunksize=ROW_GROUP_ROWS)
-    return batches
+        times = compute.min_max(rows.column(time).cast("int64")).as_py()
+        first, last = (-1 if times[one] is None else times[one] for one in ("min", "max"))
+    for batch in rows.combine_chunks().to_batches(max_chunksize=ROW_GROUP_ROWS):
+        writer.write(batch, 0)
+    writer.close()
+    return [Part(table, *file, first, last) for file in writer.files]
+
+
+def run_folders(stage: str, folders: str, run: str) -> tuple[str, ...]:
+    """The folders of a run's part files, below `stage`: those of a table, with one for the run in it.
+
+    A run's files of a table are in one folder, so that one step moves all of them into place. Without a
+    `stage`, they are a Delta Lake table's, whose partitions are in its log.
+    """
+    top = "_ledger/_pending" if folders.startswith("_ledger/_pending") else folders.split("/", 1)[0]
+    return tuple(filter(None, (stage, top, f"run={run}" if stage else run, folders[len(top) + 1 :])))
 
 
 def _final(given: pa.ChunkedArray, numbers: pa.Array) -> pa.Array:

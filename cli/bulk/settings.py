@@ -23,7 +23,7 @@ Settings = Mapping[str, str]
 
 
 def settings(
-    protocol: str, point: str, separate: bool, selection: str, quarantine: str, jsonl: bool, document: str
+    protocol: str, point: str, separate: bool, selection: str, quarantine: str, form: str, document: str
 ) -> Settings:
     """The settings of a run of this wirelens with these options."""
     return {
@@ -32,7 +32,7 @@ def settings(
         "--separate": "yes" if separate else "no",
         "--where": selection,
         "--quarantine": quarantine,
-        "--format": "jsonl" if jsonl else "parquet",
+        "--format": form,
         "--document": document,
         "wirelens": version(),
         "codecs": codecs_digest(),

@@ -1,4 +1,4 @@
-"""What pyarrow's file systems cannot do on S3: put an object only where there is none, with boto3."""
+"""What pyarrow's file systems cannot do on S3: put an object if there is none, copy in one request."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 CONFLICT_TRIES: Final = 5
 PRESENT: Final = 412  # HTTP: Precondition Failed
+MISSING: Final = 404
 CONFLICT: Final = 409  # another such request is being handled: try again
 
 
@@ -49,15 +50,52 @@ def create_object(place: str, path: str, data: bytes) -> bool:
     return False
 
 
+def copy_object(place: str, source: str, target: str) -> bool:
+    """Copy an object, both as bucket/key; whether there is one. Raises OSError."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    bucket, _, key = target.partition("/")
+    from_bucket, _, from_key = source.partition("/")
+    try:
+        client(place).copy_object(Bucket=bucket, Key=key, CopySource={"Bucket": from_bucket, "Key": from_key})
+    except ClientError as error:
+        if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == MISSING:
+            return False
+        raise OSError(f"s3://{source}: {error}") from error
+    except BotoCoreError as error:
+        raise OSError(f"s3://{source}: {error}") from error
+    return True
+
+
+def delta_place(place: str) -> tuple[str, dict[str, str]]:
+    """A place and the options of its store as the deltalake package takes them."""
+    if not is_s3(place):
+        return place.partition("?")[0], {}
+    split = urlsplit(place)
+    endpoint, region, key, secret = _options(place)
+    options = {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_REGION": region,
+        "AWS_ACCESS_KEY_ID": key,
+        "AWS_SECRET_ACCESS_KEY": secret,
+        "AWS_ALLOW_HTTP": "true" if endpoint.startswith("http:") else "",
+    }
+    return f"s3://{split.hostname}{split.path}", {name: value for name, value in options.items() if value}
+
+
 def client(place: str) -> Any:
     """A client for the store of an S3 URI, with the options in it that pyarrow has too."""
+    return _client(*_options(place))
+
+
+def _options(place: str) -> tuple[str, str, str, str]:
+    """Endpoint, region, key and secret in an S3 URI; "" for what it does not have."""
     split = urlsplit(place)
     options = {name: values[-1] for name, values in parse_qs(split.query).items()}
     endpoint = options.get("endpoint_override", "")
     if endpoint and "://" not in endpoint:
         endpoint = f"{options.get('scheme', 'https')}://{endpoint}"
-    user = unquote(split.username or ""), unquote(split.password or "")
-    return _client(endpoint, options.get("region", ""), *user)
+    return endpoint, options.get("region", ""), unquote(split.username or ""), unquote(split.password or "")
 
 
 @cache

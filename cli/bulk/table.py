@@ -145,6 +145,7 @@ class PartWriter:
     """Row groups of one table, and one protocol, to part files below `folder`.
 
     `form`: "parquet", "jsonl"; or, for another step of the run, "arrow". `metadata` goes into Parquet files.
+    `run` is the run's folder, if it is not the one that holds the first of `parts`.
     """
 
     def __init__(
@@ -155,10 +156,12 @@ class PartWriter:
         stem: str,
         form: str = "parquet",
         metadata: Mapping[bytes, str] | None = None,
+        run: str = "",
     ) -> None:
-        self.files: list[tuple[str, int]] = []  # path in the folder, rows
+        self.files: list[tuple[str, int, int]] = []  # path in the folder, rows, bytes
         self.schema = arrow_schema(table)
         self._metadata = dict(metadata or {})
+        self._run = run or posixpath.dirname(parts[0])
         self._folder = folder
         self._table = table
         self._parts = parts
@@ -194,7 +197,7 @@ class PartWriter:
         # Each try of a task has names of its own: only files that the successful one reported are moved.
         name = f"{self._stem}-{len(self.files):03d}-{uuid.uuid4().hex[:8]}.{self._form}"
         parts = (*self._parts, name)
-        if not self._folder.exists(posixpath.dirname(self._parts[0]), "run.json"):
+        if not self._folder.exists(self._run, "run.json"):
             raise OSError("the run of this task has ended")  # and its folder must not be made again
         self._folder.make(*self._parts)
         self._path = "/".join(parts)
@@ -223,9 +226,10 @@ class PartWriter:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+        size = self._stream.tell()
         self._stream.close()
         self._stream = None
-        self.files.append((self._path, self._rows))
+        self.files.append((self._path, self._rows, size))
         self._rows = self._written = 0
 
     @property
@@ -250,8 +254,10 @@ class RecordWriter(PartWriter):
         form: str,
         names: Mapping[int, str],
         points: Mapping[int, str],
+        metadata: Mapping[bytes, str] | None = None,
+        run: str = "",
     ) -> None:
-        super().__init__(folder, table, parts, stem, form)
+        super().__init__(folder, table, parts, stem, form, metadata, run)
         self.columns = Columns(names, BATCH_ROWS, BATCH_BYTES, self._flush, points)
 
     def close(self, needed: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wirelens.cli.bulk.files import below, shown
-from wirelens.cli.bulk.ledger import Run, staged_target
+from wirelens.cli.bulk.ledger import Run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,7 +30,7 @@ def write_variants(spark: SparkSession, run: Run, moves: dict[str, str]) -> dict
     folder = run.folder
     stage = f"{run.path}/stage/messages/"
     new_moves = {source: target for source, target in moves.items() if not source.startswith(stage)}
-    rows = spark.read.parquet(below(folder.place, run.path, "stage", "messages"))
+    rows = spark.read.parquet(below(folder.place, run.path, "stage", "messages", f"run={run.name}"))
     document = functions.try_parse_json("message")
     text = functions.when(document.isNull(), functions.col("message"))
     rows = rows.withColumn("message_text", text).withColumn("message", document)
@@ -40,5 +40,5 @@ def write_variants(spark: SparkSession, run: Run, moves: dict[str, str]) -> dict
     writer.parquet(below(folder.place, variants))
     for path in folder.walk(variants):
         if path.endswith(".parquet"):
-            new_moves[path] = staged_target(path, run.name).replace("variant/", "messages/", 1)
+            new_moves[path] = f"messages/run={run.name}/{path.removeprefix(variants).lstrip('/')}"
     return new_moves

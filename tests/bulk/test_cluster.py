@@ -39,7 +39,7 @@ def test_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
         words = [cluster.master, str(tmp_path / "in"), str(out), str(tmp_path / "driver.log")]
         run = subprocess.Popen([sys.executable, "-c", RUN, *words], stderr=subprocess.PIPE, text=True)
         # Part files show that both stages are at work.
-        while run.poll() is None and not list(out.glob("_runs/*/stage/messages/*/*/*.parquet")):
+        while run.poll() is None and not list(out.glob("_runs/*/stage/messages/**/*.parquet")):
             time.sleep(0.02)
         assert run.poll() is None, run.communicate()[1]
         cluster.kill_worker(0)

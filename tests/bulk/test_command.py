@@ -218,7 +218,7 @@ class TestWithSpark:
             while "Converting" not in run.stderr.readline():
                 assert run.poll() is None
         else:
-            while run.poll() is None and not list(out.glob("_runs/*/stage/messages/*/*/*.parquet")):
+            while run.poll() is None and not list(out.glob("_runs/*/stage/messages/**/*.parquet")):
                 time.sleep(0.01)
         if how == "worker":
             _kill_python_worker(run.pid)

@@ -420,7 +420,7 @@ def test_one_capture_makes_one_part_a_protocol(tmp_path: Path) -> None:
 
 def test_streams_kept_by_another_version_are_refused(sources: list[Path], tmp_path: Path) -> None:
     run(sources[:2], tmp_path / "out", resume=True)
-    (path,) = (tmp_path / "out" / "_ledger" / "_pending").glob("*.json")
+    (path,) = (tmp_path / "out" / "_ledger" / "_pending").rglob("*.json")
     kept = json.loads(path.read_text())
     path.write_text(json.dumps(kept | {"version": kept["version"] - 1}))
     with pytest.raises(NotAllowedError, match="another version"):

@@ -68,7 +68,9 @@ def test_of_two_commits_on_s3_one_succeeds(bucket: str, monkeypatch: pytest.Monk
 
     def late(folder: Folder, *parts: str) -> bool:
         """Just before the commit, another process commits."""
-        assert second.create(b'{"run": "", "remove": [], "move": []}', "_ledger/_versions/00000001.json")
+        assert second.create(
+            b'{"run": "", "delta": {}, "remove": [], "move": []}', "_ledger/_versions/00000001.json"
+        )
         monkeypatch.setattr(Folder, "exists", exists)
         return bool(exists(folder, *parts))
 
