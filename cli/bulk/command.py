@@ -63,6 +63,25 @@ Exit status: 0 success; 1 more errors than --max-errors; 2 nothing was converted
     "--final", is_flag=True, help="With --resume: the last run; unfinished streams go to the quarantine."
 )
 @click.option(
+    "--redo",
+    "redo_files",
+    multiple=True,
+    metavar="FILE",
+    help="Convert FILE of SRC again, and the captures that share flows with it; may be repeated.",
+)
+@click.option(
+    "--redo-quarantine",
+    is_flag=True,
+    help="Convert again all files with something that did not decode.",
+)
+@click.option(
+    "--redo-before",
+    default="",
+    metavar="VERSION",
+    help="Convert again all files that an older wirelens converted.",
+)
+@click.option("--compact", is_flag=True, help="Also put the small files of earlier runs together.")
+@click.option(
     "--document",
     type=click.Choice(["json", "variant"]),
     default="json",
@@ -111,6 +130,10 @@ def command(
     mode: str,
     resume: bool,
     final: bool,
+    redo_files: tuple[str, ...],
+    redo_quarantine: bool,
+    redo_before: str,
+    compact: bool,
     separate: bool,
     point: str,
     where: tuple[str, ...],
@@ -134,6 +157,11 @@ def command(
         raise click.UsageError("sources and a target are needed: SRC... DST")
     if final and not resume:
         raise click.UsageError("--final needs --resume")
+    redo = bool(redo_files or redo_quarantine or redo_before)
+    if (redo or compact) and mode == "overwrite":
+        raise click.UsageError("--mode overwrite converts everything again, into few files")
+    if redo_before and not any(sign.isdigit() for sign in redo_before):
+        raise click.UsageError(f"--redo-before needs a version, as in 1.2: {redo_before}")
     if master and remote:
         raise click.UsageError("--master and --remote exclude each other")
     if document == "variant" and form != "parquet":
@@ -154,13 +182,14 @@ def command(
             session.ready()
         list(session.parse_conf(conf))
         from wirelens.cli.bulk.job import Job, JobOptions
+        from wirelens.cli.bulk.redo import Redo
 
         job_options = JobOptions(
             places[:-1],
             places[-1],
             mode,
-            resume,
-            final,
+            resume or redo,
+            final or (redo and not resume),
             protocol or "",
             form == "jsonl",
             form == "delta",
@@ -169,6 +198,8 @@ def command(
             document,
             point,
             where,
+            Redo(redo_quarantine, redo_files, redo_before) if redo else None,
+            compact,
         )
         job = Job(job_options)
         if dry_run:

@@ -38,6 +38,7 @@ class TableChange(NamedTuple):
     replace: bool
     files: Sequence[tuple[str, int, int, int, int]]
     modified: int
+    removed: Sequence[tuple[str, int]] = ()
 
 
 def is_installed() -> bool:
@@ -80,10 +81,26 @@ def publish(folder: Folder, table: str, version: int, change: TableChange) -> No
     existing = DeltaTable(place, storage_options=options)
     if (existing.transaction_version(APP) or 0) >= version:
         return
+    for path, size in change.removed:
+        values = _partition_values(table, path)
+        adds.append(RemoveAction(path.split("/", 1)[1], True, change.modified, size, values))
     mode = "overwrite" if change.replace else "append"
     existing.create_write_transaction(
         adds, mode, schema(table), partition_by=partitions, commit_properties=properties
     )
+
+
+def files(folder: Folder, table: str) -> dict[str, int]:
+    """The part files of a table now, by their paths in the target folder, with their bytes."""
+    import pyarrow as pa
+    from deltalake import DeltaTable
+
+    if not folder.exists(table, LOG):
+        return {}
+    place, options = delta_place(below(folder.place, table))
+    found = pa.table(DeltaTable(place, storage_options=options).get_add_actions())
+    paths = (f"{table}/{path}" for path in found.column("path").to_pylist())
+    return dict(zip(paths, found.column("size_bytes").to_pylist(), strict=True))
 
 
 def schema(table: str) -> Schema:
@@ -100,7 +117,7 @@ def schema(table: str) -> Schema:
 def _partition_values(table: str, path: str) -> dict[str, str | None]:
     if table not in PARTITIONED:
         return {}
-    pairs = dict(part.split("=", 1) for part in path.split("/")[2:-1])
+    pairs = dict(part.split("=", 1) for part in path.split("/")[1:-1] if "=" in part)
     return {name: None if pairs[name] == NO_PARTITION else pairs[name] for name in PARTITIONS}
 
 

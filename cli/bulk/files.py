@@ -236,12 +236,16 @@ class Folder:
 
     def walk(self, *parts: str) -> list[str]:
         """The paths, relative to the folder itself, of all files below."""
+        return sorted(self.sizes(*parts))
+
+    def sizes(self, *parts: str) -> dict[str, int]:
+        """The paths, relative to the folder itself, of all files below, with their bytes."""
         from pyarrow.fs import FileSelector, FileType
 
         selector = FileSelector(self.at(*parts), allow_not_found=True, recursive=True)
         top = len(self.path.rstrip("/")) + 1
         infos = self.system.get_file_info(selector)
-        return sorted(info.path[top:] for info in infos if info.type == FileType.File)
+        return {info.path[top:]: info.size or 0 for info in infos if info.type == FileType.File}
 
     def make(self, *parts: str) -> None:
         """Create a folder, and those above it."""

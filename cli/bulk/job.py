@@ -8,7 +8,7 @@ them up (see settling.py), and then either everything is moved into the target f
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,11 +20,16 @@ from wirelens.cli.bulk.files import File, Readers, below, find, is_inside, shown
 from wirelens.cli.bulk.ledger import PENDING, LedgerRow, NotAllowedError, Run, State
 from wirelens.cli.bulk.local_packets import shared_folder
 from wirelens.cli.bulk.numbering import (
+    OUTPUT_BYTES,
+    REWRITTEN_PLACE,
     Numbering,
+    Output,
     assign,
     numbered_parts,
     outputs,
+    rewritten,
     run_folders,
+    with_rows_of,
     write_numbered,
 )
 from wirelens.cli.bulk.plan import (
@@ -39,6 +44,7 @@ from wirelens.cli.bulk.plan import (
     split,
 )
 from wirelens.cli.bulk.reading import fragments_place
+from wirelens.cli.bulk.redo import Redo, connected, is_named, selected
 from wirelens.cli.bulk.report import Report
 from wirelens.cli.bulk.selecting import normal_text
 from wirelens.cli.bulk.settings import METADATA, check_form, check_resumable, dumps, loads, settings
@@ -82,6 +88,8 @@ class JobOptions:
     document: str = "json"
     point: str = NONE  # how names show where a capture was made
     where: tuple[str, ...] = ()  # expressions that messages have to match
+    redo: Redo | None = None  # what to convert again; with `resume`
+    compact: bool = False  # put small part files together
 
 
 class Job:
@@ -108,9 +116,11 @@ class Job:
         self.state = State([], [], False)
         self.ledger: dict[int, LedgerRow] = {}  # the rows that stay
         self.tails: dict[int, Tail] = {}
+        self.dropped: frozenset[str] = frozenset()  # files that are converted again
         self.pending: list[str] = []  # files of pending streams
         self.fragments: list[Any] = []
         self._cancelling: Cancelling | None = None
+        self._last_flow = 0
 
     def inspect(self, changing: bool = True) -> None:
         """Inspect the sources and the target. Raises NotAllowedError and OSError before anything starts.
@@ -132,12 +142,20 @@ class Job:
         if options.mode == "append" or options.resume:
             self._check_settings()
             self.ledger = {row.number: row for row in self.state.rows}
+        if options.compact and (options.jsonl or options.document == "variant"):
+            raise NotAllowedError(
+                "--compact reads the tables again: they have to be Parquet with --document json"
+            )
         if options.resume:
             self._load_pending()
+        if options.redo is not None:
+            self._choose(options.redo, files)
         known = list(self.ledger.values()) if options.resume else []
         places = {name: place for place, name in enumerate(files)}
+        adds = options.mode == "append" or options.resume
+        first_number = max((row.number for row in self.state.rows if adds), default=-1) + 1
         self.inputs = []
-        for item in inspect_files(list(files.values()), known, max(self.ledger, default=-1) + 1):
+        for item in inspect_files(list(files.values()), known, first_number):
             tail = self.tails.get(item.number)
             incomplete = self.final and tail is not None and tail.offset < item.size
             if item.kind == "done" and not incomplete:
@@ -158,7 +176,49 @@ class Job:
         for before in {row.settings for row in self.state.rows}:
             check_form(place, loads(before), self.settings)
             if self.options.resume:
-                check_resumable(place, loads(before), self.settings)
+                check_resumable(place, loads(before), self.settings, self.options.redo is not None)
+
+    def _choose(self, redo: Redo, files: Mapping[str, File]) -> None:
+        """Choose the files that are converted again. Raises NotAllowedError."""
+        place = shown(self.run.folder.place)
+        if self.options.jsonl or self.options.document == "variant":
+            raise NotAllowedError("to convert again, the tables have to be Parquet with --document json")
+        if self.state.pending:
+            raise NotAllowedError(
+                f"streams in {place} are still open: end them with --resume --final, then convert again"
+            )
+        rows = self.state.rows
+        chosen = selected(rows, redo)
+        for name in redo.files:
+            if not any(is_named(row, name) for row in rows):
+                raise NotAllowedError(f"{name} is not in the ledger of {place}")
+        if not self.options.separate:
+            chosen = connected(rows, chosen, self._flow_times)
+        self.dropped = frozenset(row.file for row in rows if row.number in chosen)
+        missing = sorted(name for name in self.dropped if name not in files)
+        if missing:
+            raise NotAllowedError(
+                f"{missing[0]} has to be converted again, as it shares flows or was asked for, "
+                "but it is not in what is read"
+            )
+        self.ledger = {row.number: row for row in rows if row.file not in self.dropped}
+
+    def _flow_times(self) -> Iterator[tuple[int, int]]:
+        """The times of the first and the last packet of each flow, microseconds."""
+        from pyarrow import parquet
+
+        folder = self.run.folder
+        for path in self._files("connections"):
+            with folder.system.open_input_file(folder.at(path)) as file:
+                rows = parquet.ParquetFile(file).read(["first_time", "last_time"])
+            columns = [rows.column(name).cast("int64").to_pylist() for name in rows.column_names]
+            yield from (both for both in zip(*columns, strict=True) if None not in both)
+
+    def _files(self, table: str) -> dict[str, int]:
+        """The part files of a table, with their bytes."""
+        if self.options.delta:
+            return delta.files(self.run.folder, table)
+        return self.run.folder.sizes(table)
 
     def _load_pending(self) -> None:
         """Load what the last run kept for this one. Raises NotAllowedError if it is of another version."""
@@ -205,6 +265,8 @@ class Job:
     @property
     def idle(self) -> bool:
         """Whether there is nothing to convert."""
+        if self.options.compact and self.state.finished:
+            return False
         return not self.inputs and not (self.final and (self.pending or self.fragments))
 
     def work(
@@ -302,11 +364,13 @@ class Job:
         parts = self._number(settlement, accounts, number, parallel)
         parts += self._write_problems(settlement)
         parts += self._empty_tables(settlement)
+        kept, replaced = self._rewrite(number)
         rows = [settlement.ledger[number] for number in sorted(settlement.ledger)]
-        moves = finish(self._moves(parts, settlement))
+        moves = finish(self._moves(parts + kept, settlement))
         if self._cancelling is not None:
             self._cancelling.begin_commit()
-        self.run.commit(rows, moves, self._removes(), self._changes(parts))
+        removes = self._removes() + ([] if self.options.delta else list(replaced))
+        self.run.commit(rows, moves, removes, self._changes(parts + kept, replaced), self._last_flow)
         settlement.report.seconds = time.monotonic() - started
         return settlement.report
 
@@ -318,23 +382,49 @@ class Job:
         parallel: int,
     ) -> list[Part]:
         """Number the new flows and write the rows with their numbers; the part files."""
-        last = sum(row.flows or 0 for row in self.ledger.values())
-        for file, flows in assign(self.run.folder, self.run.path, accounts, self.order, last).items():
+        adds = self.options.mode == "append" or self.options.resume
+        self._last_flow = self.state.flows if adds else 0
+        found = assign(self.run.folder, self.run.path, accounts, self.order, self._last_flow)
+        for file, flows in found.items():
             row = settlement.ledger[file]
             row.flows = (row.flows or 0) + flows
+            self._last_flow += flows
         planned = outputs(accounts, parallel)
-        place, run = self.run.folder.place, self.run.path
-        numbering = Numbering(place, run, self._form, self._stage, self._metadata, planned)
-        if not planned:
-            return []
-        if number is None:
-            parts = [part for at in range(len(planned)) for part in numbered_parts(numbering, at)]
-        else:
-            parts = [Part(*part) for result in number(numbering) for part in plain_json.loads(result)]
+        parts = self._write(planned, number)
         for table, rows in settlement.written.items():
             if sum(part.rows for part in parts if part.table == table) != rows:
                 raise UnbalancedError(f"{rows} rows of {table} were decoded, others were numbered")
         return parts
+
+    def _write(self, planned: list[Output], number: Callable[[Numbering], list[bytes]] | None) -> list[Part]:
+        """Write planned part files."""
+        place, run = self.run.folder.place, self.run.path
+        numbering = Numbering(place, run, self._form, self._stage, self._metadata, planned, self.dropped)
+        if not planned:
+            return []
+        if number is None:
+            return [part for at in range(len(planned)) for part in numbered_parts(numbering, at)]
+        return [Part(*part) for result in number(numbering) for part in plain_json.loads(result)]
+
+    def _rewrite(
+        self, number: Callable[[Numbering], list[bytes]] | None
+    ) -> tuple[list[Part], dict[str, int]]:
+        """Write again part files of earlier runs: without rows that are converted again, or small ones.
+
+        Gives the new part files, and those that they replace with their bytes.
+        """
+        planned: list[Output] = []
+        replaced: dict[str, int] = {}
+        for table in TABLES if self.dropped or self.options.compact else ():
+            files = {path: size for path, size in self._files(table).items() if path.endswith(".parquet")}
+            files = {path: size for path, size in files.items() if self.run.name not in path.split("/")}
+            if self.dropped:
+                files = with_rows_of(self.run.folder, files, self.dropped)
+            less_than = 0 if self.dropped else OUTPUT_BYTES
+            found = rewritten(files, REWRITTEN_PLACE + len(planned), less_than)
+            planned += found
+            replaced |= {path: files[path] for output in found for _, path in output.parts}
+        return self._write(planned, number), replaced
 
     def _pending_range(self, path: str) -> Range:
         folder = self.run.folder
@@ -368,7 +458,9 @@ class Job:
             staged.append(self._write_continuation(settlement))
         return {path: path.removeprefix(stage) for path in staged}
 
-    def _changes(self, parts: Sequence[Part]) -> dict[str, delta.TableChange] | None:
+    def _changes(
+        self, parts: Sequence[Part], replaced: Mapping[str, int]
+    ) -> dict[str, delta.TableChange] | None:
         """The changes of Delta Lake tables; None if the tables are no such."""
         if not self.options.delta:
             return None
@@ -381,7 +473,8 @@ class Job:
                 for part in parts
                 if part.table == table
             ]
-            changes[table] = delta.TableChange(replace, files, modified)
+            removed = [both for both in replaced.items() if both[0].startswith(f"{table}/")]
+            changes[table] = delta.TableChange(replace, files, modified, removed)
         return changes
 
     def _empty_tables(self, settlement: Settlement) -> Iterator[Part]:

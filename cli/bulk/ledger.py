@@ -94,7 +94,7 @@ class State(NamedTuple):
     """What a folder holds: the rows of the ledger, and the files of unfinished streams.
 
     version: that of the last commit, 0 without one. ledger: the files of the ledger's rows. layout: of the
-    tables, 0 if there are none.
+    tables, 0 if there are none. flows: the highest number of a flow.
     """
 
     rows: list[LedgerRow]
@@ -103,6 +103,7 @@ class State(NamedTuple):
     version: int = 0
     ledger: Sequence[str] = ()
     layout: int = 0
+    flows: int = 0
 
 
 class Run:
@@ -212,12 +213,14 @@ class Run:
         moves: Mapping[str, str],
         removes: Sequence[str],
         delta: Mapping[str, TableChange] | None = None,
+        flows: int = 0,
     ) -> None:
         """Move the run's files into the folder: `moves` names staged files and their targets.
 
         removes: files and folders, none of which is a target. delta: changes of Delta Lake tables, by their
-        names. The ledger is written again with `rows`; all of this takes effect at once, or not at all if
-        anything was committed since this run began. Raises NotAllowedError, OSError.
+        names. flows: the highest number of a flow. The ledger is written again with `rows`; all of this takes
+        effect at once, or not at all if anything was committed since this run began. Raises NotAllowedError,
+        OSError.
         """
         if not self.folder.exists(self.path, "run.json"):
             raise NotAllowedError(self._overtaken())
@@ -228,6 +231,7 @@ class Run:
         steps = {
             "run": self.name,
             "layout": LAYOUT,
+            "flows": flows,
             "delta": delta or {},
             "remove": [*removes, *old],
             "move": [*self._arranged(moves), (staged, LEDGER_FILE)],
@@ -392,7 +396,7 @@ def load(folder: Folder) -> State:
                 rows = rows.set_column(index, column, rows.column(column).cast("int64"))
         ledger.extend(LedgerRow(**row) for row in rows.to_pylist())
     pending = [path for path in files if path.startswith(f"{PENDING}/")]
-    return State(ledger, pending, bool(found), version, found, layout)
+    return State(ledger, pending, bool(found), version, found, layout, steps.get("flows", 0))
 
 
 def ledger_file(rows: Sequence[LedgerRow]) -> bytes:

@@ -8,13 +8,16 @@ number for a flow that has one. `assign` numbers the new flows of all buckets, a
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 from wirelens.cli.bulk import plain_json
 from wirelens.cli.bulk.accounts import BucketAccount, Part
 from wirelens.cli.bulk.files import Folder
-from wirelens.cli.bulk.table import NEW_FLOWS, ROW_GROUP_ROWS, PartWriter
+from wirelens.cli.bulk.settings import METADATA
+from wirelens.cli.bulk.table import NEW_FLOWS, ROW_GROUP_ROWS, PartWriter, arrow_schema
 from wirelens.cli.tables.columns import FLOW_NUMBER, TIMES
 from wirelens.codecs.captures.pcap import FILE_SHIFT
 
@@ -24,8 +27,12 @@ if TYPE_CHECKING:
 OUTPUT_BYTES = 1 << 26  # of part files of decoding tasks that become one part file, at most
 LEAST_OUTPUT_BYTES = 1 << 24  # and at least, even if few tasks are left then
 OUTPUTS_A_CORE = 3
+REWRITTEN_PLACE = 50_000  # so that files that are written again have names of their own
+PARTITIONS = ("protocol=", "day=")
 UNNUMBERED = "rows"  # in the run's folder: part files of decoding tasks
 NUMBERS = "numbers"  # in the run's folder: of the new flows of each bucket
+READ_THREADS = 16
+KEPT = -1
 ALL_CAPTURES = -1  # the scope of flows of captures that are read as one
 
 
@@ -35,7 +42,7 @@ class Output(NamedTuple):
     table: str
     folders: str
     place: int
-    parts: list[tuple[int, str]]  # buckets and paths
+    parts: list[tuple[int, str]]  # buckets and paths; KEPT instead of a bucket for files of earlier runs
 
 
 class Numbering(NamedTuple):
@@ -47,6 +54,7 @@ class Numbering(NamedTuple):
     stage: str  # the folder, relative to the target folder, below which the tables' folders are
     metadata: dict[bytes, str]  # of Parquet files
     outputs: list[Output]
+    dropped: frozenset[str] = frozenset()  # files whose rows are not kept of part files of earlier runs
 
 
 def assign(
@@ -132,7 +140,13 @@ def numbered_parts(numbering: Numbering, place: int) -> list[Part]:
     output = numbering.outputs[place]
     table, name = output.table, posixpath.basename(numbering.run)
     tables: list[pa.Table] = []
+    settings: set[str] = set()  # of rows of earlier runs
     for bucket, path in output.parts:
+        if bucket == KEPT:
+            rows = _kept(folder, path, table, numbering.dropped)
+            settings.add((rows.schema.metadata or {}).get(METADATA, b"").decode())
+            tables.append(rows.replace_schema_metadata(arrow_schema(table).metadata))
+            continue
         numbers = pa.array([], pa.int64())
         known = f"{numbering.run}/{NUMBERS}/{bucket:05d}.arrow"
         if folder.exists(known):
@@ -146,8 +160,12 @@ def numbered_parts(numbering: Numbering, place: int) -> list[Part]:
         form, stage = "parquet", f"{numbering.run}/stage"
     into = run_folders(stage, output.folders, name)
     metadata = numbering.metadata if form == "parquet" else None
+    if settings:
+        metadata = {METADATA: settings.pop()} if len(settings) == 1 else None
     writer = PartWriter(folder, table, into, f"{output.place:05d}", form, metadata, numbering.run)
     rows = pa.concat_tables(tables)
+    if not rows.num_rows:
+        return []
     time = TIMES.get(table)
     first = last = -1
     if time is not None:
@@ -158,6 +176,75 @@ def numbered_parts(numbering: Numbering, place: int) -> list[Part]:
         writer.write(batch, 0)
     writer.close()
     return [Part(table, *file, first, last) for file in writer.files]
+
+
+def rewritten(files: Mapping[str, int], place: int, less_than: int = 0) -> list[Output]:
+    """Outputs, from `place` on, of part files of earlier runs, given with their bytes.
+
+    Each file is one output; or with `less_than` bytes, smaller ones of a folder together, unless it has only
+    one.
+    """
+    folders: dict[str, list[str]] = {}
+    for path in files:
+        table, *middle = path.split("/")[:-1]
+        names = "/".join([table, *(name for name in middle if name.startswith(PARTITIONS))])
+        folders.setdefault(names, []).append(path)
+    found: list[Output] = []
+    for names, paths in sorted(folders.items()):
+        groups: list[list[str]] = []
+        size = 0
+        for path in sorted(paths):
+            if less_than and files[path] >= less_than:
+                continue
+            if not less_than or not groups or size + files[path] > less_than:
+                groups.append([])
+                size = 0
+            groups[-1].append(path)
+            size += files[path]
+        for group in groups:
+            if len(group) > 1 or not less_than:
+                kept = [(KEPT, path) for path in group]
+                found.append(Output(names.split("/")[0], names, place + len(found), kept))
+    return found
+
+
+def with_rows_of(folder: Folder, files: Mapping[str, int], dropped: Set[str]) -> dict[str, int]:
+    """Those of the part files that may hold rows of these input files, by their statistics."""
+    from pyarrow import parquet
+
+    names = sorted(dropped)
+
+    def may_hold(path: str) -> bool:
+        with folder.system.open_input_file(folder.at(path)) as file:
+            metadata = parquet.read_metadata(file)
+        column = metadata.schema.to_arrow_schema().names.index("file")
+        for group in range(metadata.num_row_groups):
+            found = metadata.row_group(group).column(column).statistics
+            if found is None or not found.has_min_max:
+                return True
+            at = bisect_left(names, found.min)
+            if at < len(names) and names[at] <= found.max:
+                return True
+        return False
+
+    with ThreadPoolExecutor(READ_THREADS) as pool:
+        held = list(pool.map(may_hold, files))
+    return {path: size for (path, size), holds in zip(files.items(), held, strict=True) if holds}
+
+
+def _kept(folder: Folder, path: str, table: str, dropped: frozenset[str]) -> pa.Table:
+    """The rows of a part file of an earlier run that stay."""
+    import pyarrow as pa
+    from pyarrow import compute, parquet
+
+    with folder.system.open_input_file(folder.at(path)) as file:
+        rows = parquet.ParquetFile(file).read()
+    schema = arrow_schema(table)
+    rows = rows.select(schema.names).cast(schema.with_metadata(rows.schema.metadata))
+    if dropped:
+        gone = compute.is_in(rows.column("file"), pa.array(sorted(dropped), pa.string()))
+        rows = rows.filter(compute.invert(gone))
+    return rows
 
 
 def run_folders(stage: str, folders: str, run: str) -> tuple[str, ...]:

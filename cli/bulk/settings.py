@@ -61,9 +61,14 @@ def check_form(place: str, before: Settings, own: Settings) -> None:
             )
 
 
-def check_resumable(place: str, before: Settings, own: Settings) -> None:
-    """Check that a run can continue what one with other settings began. Raises NotAllowedError."""
+def check_resumable(place: str, before: Settings, own: Settings, redo: bool) -> None:
+    """Check that a run can continue what one with other settings began. Raises NotAllowedError.
+
+    `redo`: whether it converts again what other versions converted.
+    """
     for option in own:
+        if redo and not option.startswith("--"):
+            continue
         value = before.get(option, own[option])
         if value == own[option]:
             continue
@@ -74,8 +79,8 @@ def check_resumable(place: str, before: Settings, own: Settings) -> None:
         else:
             raise NotAllowedError(f"{place} was converted {_with(option, value)}: --resume needs the same")
         raise NotAllowedError(
-            f"{place} was converted {by}: --resume would mix them; continue with that one, "
-            "or convert everything again with --mode overwrite"
+            f"{place} was converted {by}: --resume would mix them; continue with that one, or convert again "
+            "what older ones wrote, with --redo-before VERSION, or everything, with --mode overwrite"
         )
 
 

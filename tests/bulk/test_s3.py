@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inprocess import contents, run, sums_agree
+from inprocess import contents, run, sums_agree, table
 from made import frames, rotated
 
 from wirelens.cli.bulk import stores
 from wirelens.cli.bulk.files import Folder
 from wirelens.cli.bulk.job import Job, JobOptions
 from wirelens.cli.bulk.ledger import NotAllowedError
+from wirelens.cli.tables.columns import TABLES
 
 server = pytest.importorskip("moto.server")
 
@@ -55,6 +56,31 @@ def test_tables_on_s3(bucket: str, tmp_path: Path) -> None:
     assert contents(found) == contents(tmp_path / "other")
     sums_agree(found)
     assert not [path for path in found.rglob("*") if path.is_file() and "_runs" in path.parts]
+
+
+def test_delta_tables_on_s3(bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their part files are neither copied nor moved: the commit of a log shows them."""
+    deltalake = pytest.importorskip("deltalake")
+    copied: list[str] = []
+    copy = stores.copy_object
+
+    def logged(place: str, source: str, target: str) -> bool:
+        copied.append(target)
+        return copy(place, source, target)
+
+    monkeypatch.setattr(stores, "copy_object", logged)
+    paths = rotated(frames(3, 8), 3, tmp_path / "in")
+    out = bucket.format("/delta")
+    run(paths[:2], out, delta=True)
+    run(paths, out, delta=True, mode="overwrite")
+    assert copied == ["bucket/delta/_ledger/ledger.parquet"] * 2
+    run(paths, tmp_path / "other")
+    for name in TABLES:
+        place, options = stores.delta_place(bucket.format(f"/delta/{name}"))
+        assert place == f"s3://bucket/delta/{name}"
+        found = deltalake.DeltaTable(place, storage_options=options)
+        assert found.version() == 1
+        assert found.to_pyarrow_table().num_rows == len(table(tmp_path / "other", name))
 
 
 def test_of_two_commits_on_s3_one_succeeds(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
