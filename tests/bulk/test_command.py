@@ -54,6 +54,8 @@ def without_java(folder: Path) -> dict[str, str]:
         (["bulk", "--master", "local", "--remote", "sc://x", "a", "b"], "exclude each other"),
         (["bulk", "--conf", "x", "a", "b"], "KEY=VALUE"),
         (["bulk", "--document", "variant", "--format", "jsonl", "a", "b"], "--document variant"),
+        (["bulk", "--redo", "x", "--mode", "overwrite", "a", "b"], "overwrite converts everything again"),
+        (["bulk", "--redo-before", "x", "a", "b"], "--redo-before needs a version"),
         (["bulk", "no/such/folder", "b"], "no/such/folder"),
     ],
 )
