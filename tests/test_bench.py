@@ -36,6 +36,13 @@ def bench(tmp_path: Path, *arguments: str) -> dict[str, Any]:
     return {row["row"]: row for row in found["rows"]}
 
 
+def test_the_plan_of_a_cluster_is_that_of_the_page() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.cluster"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout in (ROOT / "docs" / "bulk.md").read_text(encoding="utf-8")
+
+
 def test_a_row_without_its_peer_says_so(tmp_path: Path) -> None:
     rows = bench(tmp_path, "--only", "tree-python", "--only", "text")
     assert set(rows) == {"tree-python", "text"}

@@ -86,9 +86,9 @@ class Part(NamedTuple):
 class BucketAccount:
     """What became of the flows and inputs of one bucket.
 
-    seconds: of the processor. counts: for each file the counts that `rows` defines. protocols: messages and
-    bytes. slowest: latency (µs), protocol and summary. methods: protocol, name, then calls that were
-    answered, the sum of their latencies and the longest. fragments: IP fragments kept for the next run.
+    seconds: of the processor. counted: files that the bucket has counts of, see counting.py. protocols:
+    messages and bytes. slowest: latency (µs), protocol and summary. methods: protocol, name, then calls that
+    were answered, the sum of their latencies and the longest. fragments: IP fragments kept for the next run.
     contradictions: the numbers of two files with different bytes at the same place of a stream.
     ignored: packets of datagrams that stayed incomplete over all ranges, by reason.
     """
@@ -97,7 +97,7 @@ class BucketAccount:
     seconds: float
     flows: int
     parts: list[Part]
-    counts: list[tuple[int, list[int]]]
+    counted: int
     ranges: list[RangeAccount]
     inputs: list[InputAccount]
     protocols: dict[str, list[int]]

@@ -34,6 +34,7 @@ from wirelens.cli.bulk.chunks import (
     flow_key,
     key_suffix,
 )
+from wirelens.cli.bulk.counting import write_counts
 from wirelens.cli.bulk.files import Folder, Readers
 from wirelens.cli.bulk.local_packets import PacketFiles
 from wirelens.cli.bulk.numbering import ALL_CAPTURES, UNNUMBERED
@@ -207,7 +208,7 @@ def decode_rows(
         # The first bucket reports the fragments that are kept for the next run, or given up.
         account = bucket.close(left, ignored) if number == 0 else bucket.close([], {})
         for accumulator, what in zip(accumulators, (MESSAGES, ERRORS), strict=False):
-            accumulator.add(sum(counts[what] for _, counts in account.counts))
+            accumulator.add(bucket.total(what))
         yield pa.RecordBatch.from_arrays([pa.array([plain_json.dumps(account)], pa.binary())], schema=schema)
 
 
@@ -306,17 +307,23 @@ class Bucket:
         self._counters.flows += account.flows
         self._inputs.append(account)
 
+    def total(self, what: int) -> int:
+        """One of the counts of `counts`, of all files."""
+        return sum(counts[what] for counts in self._counters.files.values())
+
     def close(self, fragments: list[FragmentRow], ignored: dict[str, int]) -> BucketAccount:
         """End the parts; the bucket's account, with `fragments` and what was `ignored` in it."""
         counters = self._counters
         self._packets.close()
         parts = self._tables.close()
+        if counters.files:
+            write_counts(Folder(self._config.place), self._config.run, self._number, counters.files)
         return BucketAccount(
             bucket=self._number,
             seconds=process_time() - self._started,
             flows=counters.flows,
             parts=parts,
-            counts=list(counters.files.items()),
+            counted=len(counters.files),
             ranges=self._ranges,
             inputs=self._inputs,
             protocols=counters.protocols,

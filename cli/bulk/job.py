@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wirelens.cli.bulk import chunks, decoding, delta, plain_json
+from wirelens.cli.bulk import chunks, counting, decoding, delta, plain_json
 from wirelens.cli.bulk.accounts import BucketAccount, Part, load_bucket_account
 from wirelens.cli.bulk.decoding import Config
 from wirelens.cli.bulk.files import File, Readers, below, find, is_inside, shown
@@ -296,8 +296,11 @@ class Job:
         def finish(moves: dict[str, str]) -> dict[str, str]:
             return write_variants(spark, self.run, moves) if variant else moves
 
+        def total(buckets: list[int]) -> dict[int, list[int]]:
+            return counting.summed_by_spark(spark, self.run.folder.place, self.run.path, buckets)
+
         with shared_folder(spark) as packet_folder:
-            return self.convert(convert, finish, _parallel(spark), packet_folder, number)
+            return self.convert(convert, finish, _parallel(spark), packet_folder, number, total)
 
     def convert(
         self,
@@ -306,12 +309,13 @@ class Job:
         parallel: int,
         packet_folder: str = "",
         number: Callable[[Numbering], list[bytes]] | None = None,
+        total: Callable[[list[int]], dict[int, list[int]]] | None = None,
     ) -> Report:
         """Convert. `convert` gives the buckets' accounts for the plan at a place, with `parallel` tasks.
 
         Packets pass between tasks in files of `packet_folder`, if given, else in the rows. `number` gives the
-        parts that `write_numbered` writes, if given in tasks, else in this process. `finish` may change the
-        staged files and where they are moved in the end.
+        parts that `write_numbered` writes, and `total` the sums of counts of buckets; without these, this
+        process does both. `finish` may change the staged files and where they are moved in the end.
         """
         started = time.monotonic()
         folder = self.run.folder
@@ -351,7 +355,12 @@ class Job:
             self.options.resume,
             self.skipped,
         )
-        settlement = settle(plan, accounts)
+        counted = [account.bucket for account in accounts if account.counted]
+        if total is None or sum(account.counted for account in accounts) < counting.MANY:
+            counts = counting.summed(folder, self.run.path, counted)
+        else:
+            counts = total(counted)
+        settlement = settle(plan, accounts, counts)
         for item in self.inputs:
             settlement.ledger[item.number].settings = dumps(self.settings)
         if self.options.point == NONE:

@@ -71,8 +71,11 @@ class Settlement:
     fragments: list[Any]
 
 
-def settle(plan: Plan, accounts: Sequence[BucketAccount]) -> Settlement:
-    """Add up the accounts and check them against the plan. Raises UnbalancedError."""
+def settle(plan: Plan, accounts: Sequence[BucketAccount], counts: Mapping[int, Sequence[int]]) -> Settlement:
+    """Add up the accounts and check them against the plan; `counts` are those of files, from all buckets.
+
+    Raises UnbalancedError.
+    """
     if sorted(account.bucket for account in accounts) != list(range(plan.buckets)):
         raise UnbalancedError("a bucket's account was given twice, or not at all")
     report = Report(skipped=plan.skipped)
@@ -85,7 +88,7 @@ def settle(plan: Plan, accounts: Sequence[BucketAccount]) -> Settlement:
         tails={},
         fragments=[],
     )
-    counts = _add_accounts(settlement, accounts)
+    _add_accounts(settlement, accounts)
     ranges = _ranges_of_files(plan, accounts)
     inputs = {account.file: account for bucket in accounts for account in bucket.inputs}
     for item in plan.inputs:
@@ -130,15 +133,10 @@ def add_contradictions(ledger: dict[int, LedgerRow], pairs: Set[tuple[int, int]]
         ledger[number] = replace(row, notes=[*(row.notes or ()), *_notes([note])])
 
 
-def _add_accounts(settlement: Settlement, accounts: Sequence[BucketAccount]) -> dict[int, list[int]]:
-    """Add up what does not depend on the plan; the counts of each file."""
-    counts: dict[int, list[int]] = {}
+def _add_accounts(settlement: Settlement, accounts: Sequence[BucketAccount]) -> None:
+    """Add up what does not depend on the plan."""
     report = settlement.report
     for account in accounts:
-        for file, amounts in account.counts:
-            sums = counts.setdefault(file, [0] * COUNTS)
-            for what, amount in enumerate(amounts):
-                sums[what] += amount
         for protocol, (messages, size) in account.protocols.items():
             before = report.protocols.get(protocol, (0, 0))
             report.protocols[protocol] = (before[0] + messages, before[1] + size)
@@ -162,7 +160,6 @@ def _add_accounts(settlement: Settlement, accounts: Sequence[BucketAccount]) -> 
             if part.table in settlement.written:
                 settlement.written[part.table] += part.rows
     report.slowest = sorted(report.slowest, reverse=True)[:SLOWEST]
-    return counts
 
 
 def _ranges_of_files(plan: Plan, accounts: Sequence[BucketAccount]) -> dict[int, list[RangeAccount]]:

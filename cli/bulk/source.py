@@ -9,40 +9,30 @@ list of them. Options: `table` (records, calls or connections), `columns` (names
 these are made, so that counting `kind` writes no JSON), `as` (a protocol; detected by default), `quarantine`
 (head, full or none: what is kept of streams of no known protocol), `point` (as --point of `wirelens bulk`).
 A partition is one large capture or several small files. Streams that continue in another file are joined by
-`wirelens bulk` only. It reads through this source too: with the option `plan` the rows are the packets of
-chunks.SCHEMA.
+`wirelens bulk` only. `spark.readStream` gives new files as they come, see streaming.py. Bulk reads through
+this source too: with the option `plan` the rows are the packets of chunks.SCHEMA.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from wirelens.cli.bulk import chunks, plain_json
-from wirelens.cli.bulk.files import File, Folder, find_all
-from wirelens.cli.bulk.plan import Range, group, inspect_files, load_range
+from wirelens.cli.bulk.files import Folder, find_all
+from wirelens.cli.bulk.plan import load_range
 from wirelens.cli.bulk.reading import bucket_rows, read_ranges
 from wirelens.cli.bulk.records import COLUMNS, RECORDS
 from wirelens.cli.bulk.table import spark_schema
-from wirelens.cli.points import NONE
+from wirelens.cli.bulk.tasks import Task, places, read_records, tasks_of
 from wirelens.cli.tables.arrow import batch_of_rows
 from wirelens.cli.tables.columns import ColumnList
-from wirelens.codecs.captures import FRESH
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-class Task(InputPartition):
-    """What one task reads: the plain values of its ranges."""
-
-    def __init__(self, ranges: list[tuple[Any, ...]], first: bool) -> None:
-        self.ranges = ranges
-        self.first = first
 
 
 class WirelensDataSource(DataSource):
@@ -66,6 +56,16 @@ class WirelensDataSource(DataSource):
             return PacketSource(options)
         columns_of({**options, "columns": ",".join(schema.names)})  # those of a schema that was given
         return RecordSource(options, schema.names)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
+        """What reads new files as they come, for these options."""
+        try:
+            from wirelens.cli.bulk.streaming import RecordStream
+        except ImportError:
+            raise NotImplementedError("readStream needs Spark 4.2 or newer") from None
+        options = {key: str(value) for key, value in self.options.items()}
+        columns_of({**options, "columns": ",".join(schema.names)})  # those of a schema that was given
+        return RecordStream(options, schema.names)
 
 
 def columns_of(options: Mapping[str, str]) -> ColumnList:
@@ -135,32 +135,3 @@ class RecordSource(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
         yield from read_records(partition, self.options, self.names)
-
-
-def read_records(
-    partition: InputPartition, options: dict[str, str], names: list[str]
-) -> Iterator[pa.RecordBatch]:
-    """The rows of one task, with the columns that are named."""
-    from wirelens.cli.bulk.records import record_batches
-
-    assert isinstance(partition, Task)
-    protocol, quarantine = options.get("as", ""), options.get("quarantine", "head")
-    table, point = options.get("table", RECORDS), options.get("point", NONE)
-    for plain in partition.ranges:
-        yield from record_batches(load_range(plain), protocol, quarantine, table, names, point)
-
-
-def tasks_of(files: list[File]) -> list[InputPartition]:
-    """Files as tasks, at least one."""
-    ranges = []
-    for item in inspect_files(files, (), 0):
-        whole = (0, item.size, FRESH, 0, True)
-        ranges.append(Range(item.number, item.number, item.root, item.path, item.name, item.kind, *whole))
-    return [Task([tuple(item) for item in task], False) for task in group(ranges)] or [Task([], False)]
-
-
-def places(options: dict[str, str]) -> list[str]:
-    """The places that `load` was given: one as `path`, several as `paths`, a list in JSON."""
-    if "paths" in options:
-        return [str(place) for place in json.loads(options["paths"])]
-    return [options["path"]] if options.get("path") else []

@@ -1,14 +1,18 @@
 """Accounts cross processes whole, and functions return what they find instead of filling in dicts."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
+import pyarrow as pa
 from inprocess import run
 from made import capture, frames, messages
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 
-from wirelens.cli.bulk import plain_json
+from wirelens.cli.bulk import counting, plain_json
 from wirelens.cli.bulk.accounts import (
     BucketAccount,
     InputAccount,
@@ -17,6 +21,11 @@ from wirelens.cli.bulk.accounts import (
     RangeAccount,
     load_bucket_account,
 )
+from wirelens.cli.bulk.files import Folder
+from wirelens.cli.bulk.plan import load_range
+from wirelens.cli.bulk.streaming import Offset, RecordStream
+from wirelens.cli.bulk.tasks import Task
+from wirelens.cli.tables.counts import COUNTS
 from wirelens.codecs import loads
 
 BULK = Path(__file__).resolve().parent.parent.parent / "cli" / "bulk"
@@ -83,7 +92,7 @@ def test_accounts_come_back() -> None:
         seconds=0.5,
         flows=2,
         parts=[Part("messages", "stage/x.parquet", 7)],
-        counts=[(1, [1, 2, 3])],
+        counted=1,
         ranges=ranges,
         inputs=inputs,
         protocols={"dubbo": [1, 2]},
@@ -124,3 +133,54 @@ def test_executors_do_not_import_click(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     # the same messages come out in this process
     assert run([source / "a.pcap"], tmp_path / "other").messages > 0
+
+
+def test_counts_of_files_are_added_up_in_parts(tmp_path: Path) -> None:
+    folder = Folder(str(tmp_path))
+    expected: dict[int, list[int]] = {}
+    for bucket in range(5):
+        counts = {file: [bucket + file + what for what in range(COUNTS)] for file in range(bucket, 9)}
+        counting.write_counts(folder, "_runs/x", bucket, counts)
+        for file, amounts in counts.items():
+            before = expected.get(file, [0] * COUNTS)
+            expected[file] = [a + b for a, b in zip(before, amounts, strict=True)]
+    assert counting.summed(folder, "_runs/x", range(5)) == expected
+    parts = [pa.record_batch([pa.array(places)], names=["id"]) for places in ([0, 2], [1, 3, 4])]
+    sums: dict[int, list[int]] = {}
+    for part in parts:
+        for batch in counting.sums_of_buckets(str(tmp_path), "_runs/x", list(range(5)), [part]):
+            for file, *amounts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                before = sums.get(file, [0] * COUNTS)
+                sums[file] = [a + b for a, b in zip(before, amounts, strict=True)]
+    assert sums == expected
+    empty = pa.record_batch([pa.array([], pa.int64())], names=["id"])
+    assert list(counting.sums_of_buckets(str(tmp_path), "_runs/x", [], [empty])) == []
+
+
+def test_a_stream_reads_each_file_once(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.hex").write_text("da bb e2")
+        os.utime(tmp_path / f"{number}.hex", (1000 + number, 1000 + number))
+    stream = RecordStream({"path": str(tmp_path)}, ["kind"])
+
+    def new(start: Offset, end: Offset) -> list[str]:
+        tasks = stream.partitions(start, end)
+        return [Path(load_range(plain).name).stem for task in tasks for plain in cast(Task, task).ranges]
+
+    first = stream.latestOffset(stream.initialOffset(), ReadAllAvailable())
+    assert new(stream.initialOffset(), first) == ["0", "1", "2"]
+    assert stream.latestOffset(first, ReadAllAvailable()) == first
+    assert new(first, first) == []
+    (tmp_path / "late.hex").write_text("da bb e2")
+    os.utime(tmp_path / "late.hex", (999, 999))  # written before the others, then moved here
+    (tmp_path / "0.hex").unlink()
+    second = stream.latestOffset(first, ReadAllAvailable())
+    assert new(first, second) == ["late"]
+    assert new(stream.initialOffset(), first) == ["1", "2"]  # started again
+    (tmp_path / "day.hex").write_text("da bb e2")
+    third = stream.latestOffset(second, ReadAllAvailable())
+    assert new(second, third) == ["day"]
+    assert len(third["seen"]) == 1  # the others are too old to come again
+    stream.prepareForTriggerAvailableNow()
+    (tmp_path / "new.hex").write_text("da bb e2")
+    assert stream.latestOffset(third, ReadAllAvailable()) == third

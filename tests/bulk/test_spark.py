@@ -16,6 +16,7 @@ import pytest
 from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
 
+from wirelens.cli.bulk import counting
 from wirelens.cli.bulk.job import Job, JobOptions
 from wirelens.cli.bulk.ledger import NotAllowedError
 from wirelens.cli.bulk.report import Report
@@ -87,7 +88,10 @@ def test_spark_reads_its_tables(spark: SparkSession, converted: Path) -> None:
     assert ledger.where("read != overhead + payload").count() == 0
 
 
-def test_resuming_through_spark(spark: SparkSession, sources: Path, tmp_path: Path) -> None:
+def test_resuming_through_spark(
+    spark: SparkSession, sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "MANY", 0)
     paths = sorted((sources / "rotated").iterdir(), key=lambda path: int(path.stem.split("-")[1]))
     first = run(spark, paths[:4], tmp_path / "out", resume=True)
     assert first.pending > 0
@@ -123,6 +127,25 @@ def test_the_data_source(spark: SparkSession, sources: Path, tmp_path: Path) -> 
     assert {"damaged.pcap", "cut.gz"} <= {
         Path(row["file"]).name for row in found if row["error_code"] == "truncated" and row["length"] is None
     }
+
+
+def test_new_files_come_as_a_stream(spark: SparkSession, sources: Path, tmp_path: Path) -> None:
+    from wirelens.cli.bulk.source import WirelensDataSource
+
+    spark.dataSource.register(WirelensDataSource)
+    (tmp_path / "in").mkdir()
+    paths = sorted((sources / "rotated").iterdir())[:3]
+    counts = []
+    for path in paths:
+        (tmp_path / "in" / path.name).write_bytes(path.read_bytes())
+        stream = spark.readStream.format("wirelens").option("columns", "file,kind").load(str(tmp_path / "in"))
+        query = stream.writeStream.format("parquet").trigger(availableNow=True)
+        query = query.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query.start(str(tmp_path / "rows")).awaitTermination()
+        counts.append(spark.read.parquet(str(tmp_path / "rows")).count())
+    assert counts == sorted(set(counts))
+    batch = spark.read.format("wirelens").option("columns", "file,kind").load(str(tmp_path / "in"))
+    assert sorted(batch.collect()) == sorted(spark.read.parquet(str(tmp_path / "rows")).collect())
 
 
 def test_documents_as_variant(spark: SparkSession, sources: Path, tmp_path: Path) -> None:
