@@ -403,6 +403,8 @@ def call_of(values: tuple[Any, ...]) -> Call:
         call.request_lost,
         call.reply_lost,
         call.seen,
+        call.request_messages,
+        call.response_messages,
         call.transport,
         call.direction,
         call.pair,
