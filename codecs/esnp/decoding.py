@@ -16,8 +16,11 @@ from wirelens.codecs.words import count
 
 
 def decode(cursor: Cursor, tape: Tape, final: bool, lines: bool) -> None:
-    """See Codec.decode. Both rules for counts are tried, the specified one (zigzag) first."""
+    """See Codec.decode. The specified rule for counts (zigzag) holds unless the other one fits better."""
     start = cursor.pos
+    if _unsigned[0] and _reads_unsigned(cursor, tape, final, lines):
+        return
+    _unsigned[0] = False
     body = BodyReader(cursor, tape, False, lines)
     cut: DecodeError | None = None
     try:
@@ -34,9 +37,31 @@ def decode(cursor: Cursor, tape: Tape, final: bool, lines: bool) -> None:
             _read_message(other, final)
         if other.problems < body.problems:
             tape.take(other.tape)
+            _unsigned[0] = True
         cursor.pos = end
     if cut is not None:
         raise cut
+
+
+# Whether the last message had unsigned counts. The next one is likely to have them too, and is then read so
+# first: with half the time, for most messages show by their counts that the specified rule does not fit.
+_unsigned: Final[list[bool]] = [False]
+
+
+def _reads_unsigned(cursor: Cursor, tape: Tape, final: bool, lines: bool) -> bool:
+    """Read a message whose counts are surely unsigned, or that has none; False if it is another one."""
+    start = cursor.pos
+    mark = tape.mark()
+    body = BodyReader(cursor, tape, True, lines)
+    try:
+        _read_message(body, final)
+        if body.problems == 0 and (body.negative or body.containers == 0):
+            return True
+    except DecodeError:
+        pass
+    tape.rollback(mark)
+    cursor.pos = start
+    return False
 
 
 def _read_message(body: "BodyReader", final: bool) -> None:
@@ -135,6 +160,8 @@ class BodyReader:
         self.lines: Final = lines
         self.containers: i64 = 0  # Maps and Lists so far
         self.problems: i64 = 0  # bodies with a Map or List that did not fit the rule for counts
+        self.outside: i64 = 0  # Maps and Lists before this body
+        self.negative = False  # whether the first count of a body would be negative under the signed rule
 
     def read_whole(self, kind: i64) -> None:
         """A body up to the cursor's end; one that does not decode is kept as data, with its error."""
@@ -143,6 +170,7 @@ class BodyReader:
         start = cursor.pos
         mark = tape.mark()
         containers = self.containers
+        self.outside = containers
         fits = True
         try:
             self.read(kind)
@@ -221,12 +249,14 @@ class BodyReader:
         tape = self.tape
         start = cursor.pos
         mark = tape.mark()
+        negative = self.negative
         try:
             self.var()
+            self.negative = negative  # such a value is no problem under either rule
             if cursor.pos == cursor.end:
                 return
         except DecodeError:
-            pass
+            self.negative = negative
         tape.rollback(mark)
         cursor.pos = start
         read_rest(cursor, tape, v.DATA_HEAD)
@@ -361,8 +391,11 @@ class BodyReader:
                 if tag == 24:
                     self.check_text(content, what)
             elif tag == 21 or tag == 23:
+                first = self.containers == self.outside
                 self.containers += 1
                 raw = cursor.varint("a count")
+                if first and raw & 1:
+                    self.negative = True
                 overlong = cursor.pos - start - 1 != varint_size(raw)
                 items = raw if self.unsigned else unzigzag(raw)
                 if items < 0 or items > cursor.left():

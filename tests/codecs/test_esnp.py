@@ -373,6 +373,19 @@ def test_header_after_body_is_a_note_of_the_line_text_only() -> None:
     assert frame.notes == []
 
 
+def test_messages_before_change_nothing() -> None:
+    signed = bytes.fromhex("15000004026b170000000000")
+    unsigned = bytes.fromhex("15000008026b15010278050200000000")
+    for vector in VECTORS:
+        data = bytes.fromhex(vector["hex"])
+        for end in {len(data), max(len(data) - 5, 1), max(len(data) // 2, 1)}:
+            found = []
+            for before in (signed, unsigned):
+                codecs.decode(before, "esnp-line")
+                found.append([record.json_text() for record in codecs.decode(data[:end], vector["protocol"])])
+            assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("counts", [None, "unsigned"])
 def test_both_rules_for_counts(counts: str | None) -> None:
     message: dict[str, Json] = {
