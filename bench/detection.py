@@ -6,7 +6,7 @@ FOLDER has `vectors` and `captures` (../shared beside the checkout by default). 
 each protocol and class of length, how many inputs were named right (as the protocol, or as one that means
 the same), how many wrong, and how many stayed unknown; the second what was claimed among the foreign
 inputs, by what these are. Exit status 1 where a bound does not hold: none named wrong, 99.5 % of those of
-16 bytes or more named, no foreign input of 16 bytes or more claimed but HTTP as `http`.
+16 bytes or more named, no foreign input of 16 bytes or more claimed but HTTP as `http` or `http2`.
 """
 
 import argparse
@@ -32,6 +32,7 @@ LABELS = {  # of the public captures; a block of Bolt's headers alone is not a m
     "hessian2-draft": ("hessian2-draft",),
     "hessian1-call": ("hessian1", "hessian2-draft"),
 }
+IS_HTTP = {"generated:http2_frames": ("http2",)}  # labels of foreign inputs that are HTTP/2
 SESSIONS = {"esnp": ("esnp-line", "esnp-frame"), "magline": ("magline-old",), "mevent": ("mevent",)}
 
 
@@ -186,7 +187,10 @@ def summary(shared: Path) -> dict[str, Any]:
     wrong = [one for one in results if not one.right and one.said != "unknown"]
     count, claimed = foreigners(shared)
     outside = [
-        one for one in claimed if one["protocol"] != "http" and (one["size"] >= BOUND or not one["whole"])
+        one
+        for one in claimed
+        if one["protocol"] not in IS_HTTP.get(one["label"], ("http",))
+        and (one["size"] >= BOUND or not one["whole"])
     ]
     layout = []
     for name, data in refused(shared / "vectors"):
