@@ -214,6 +214,15 @@ def test_every_request_of_every_protocol(kind: tuple[object, ...], condition: st
         assert call.id or call.service or call.method
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("protocol", ["bolt", "esnp", "mevent", "magline", "http"])
+def test_all_planted_calls_of_other_protocols_are_found_and_no_others(protocol: str) -> None:
+    data, calls = planted.planted(1_000, 1, each=60, protocol=protocol)
+    wanted = Counter((str(call.number), call.fate) for call in calls)
+    found = planted.calls_of(data)
+    assert Counter((planted.number_of(call), planted.fate_of(call)) for call in found) == wanted
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_all_planted_calls_are_found_and_no_others(seed: int) -> None:
     data, calls = planted.planted(4_000, seed, each=140)
