@@ -44,6 +44,8 @@ const FLOWS = DATA.flows.map(([number, client, server]) => ({number, client, ser
 for (const call of CALLS) if (call.flow >= 0) FLOWS[call.flow].calls.push(call);
 FLOWS.sort((a, b) => a.number - b.number);
 
+const callCount = flow => many(flow.calls.filter(call => call.call).length, 'call');
+
 const $ = id => document.getElementById(id);
 const go = hash => { location.hash = hash; };
 

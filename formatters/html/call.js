@@ -45,7 +45,10 @@ function callPage(main, index, part, path) {
   const width = () => wide() >= (tab === 'both' || innerWidth <= 900 ? 600 : 1100) ? 16 : 8;
   const views = call.messages.slice(0, 20).map(message => new View(message, strip, width()));
   let which = 0;
-  const pair = [0, Math.max(1, call.messages.findIndex(m => m.direction !== call.asks))];
+  const largest = asks => call.messages.slice(0, 20).reduce((best, message, place) => (message.direction === call.asks) === asks
+    && (best < 0 || message.length > call.messages[best].length) ? place : best, -1);
+  const pair = [largest(true), largest(false)];
+  if (pair[0] < 0 || pair[1] < 0) pair.splice(0, 2, 0, 1); // two of one direction
 
   const bar = el('div', 'seg'), body = el('div', 'body');
   bar.setAttribute('role', 'tablist');

@@ -8,7 +8,7 @@ function talkPage(main, number) {
   if (!flow) return main.append(el('p', 'empty', 'There are no conversations: the input is not a capture.'));
   const {calls} = flow, list = el('ul', 'flowlist');
   for (const one of FLOWS.slice(0, 300)) {
-    const item = link('#talk/' + one.number, '', `${one.number}  ${one.client}`, el('small', '', `→ ${one.server} · ${many(one.calls.length, 'call')}`));
+    const item = link('#talk/' + one.number, '', `${one.number}  ${one.client}`, el('small', '', `→ ${one.server} · ${callCount(one)}`));
     if (one === flow) item.setAttribute('aria-current', 'true');
     list.append(el('li', '', item));
   }
@@ -82,7 +82,9 @@ function sequence(flow, calls, width, slowest) {
     }
     const {call, message} = line, back = message.direction === 1, answers = call.call && message.direction !== call.asks;
     const sort = answers && MARKS[call.sort] ? call.sort : '';
-    const text = answers ? `${MARKS[sort] || ''}${outcome(call)}  ${duration(call.latency)}`
+    const same = call.messages.filter(one => one.direction === message.direction); // parts of one request or reply
+    const told = answers ? same.at(-1) === message : same[0] === message;
+    const text = call.call && !told ? message.summary : answers ? `${MARKS[sort] || ''}${outcome(call)}  ${duration(call.latency)}`
       : isPath(call) || !call.method ? fullName(call) : `${lastName(call.service)}${call.service ? '.' : ''}${call.method}`;
     const group = svg('g', {class: 'sq', tabindex: 0, role: 'link', 'aria-label': answers ? `reply to row ${call.index + 1}: ${outcome(call)} after ${duration(call.latency)}` : `row ${call.index + 1}: ${fullName(call)}`});
     const room = Math.floor((right - left - 28) / 6.8) - String(call.index + 1).length - 2;

@@ -18,7 +18,7 @@ class View {
     this.byte = -1; // the one that is pointed at
     this.cursor = 0;
     this.marked = new Map();
-    this.closed = new Set(this.rows.filter(row => isSmall(row) || row.level >= OPEN_LEVELS && row.kids.length));
+    this.closed = new Set(this.rows.filter(row => isSmall(row) || isPair(row) || row.level >= OPEN_LEVELS && row.kids.length));
     this.makeTree();
     this.makeHex();
   }
@@ -29,8 +29,9 @@ class View {
     tree.setAttribute('role', 'tree');
     tree.setAttribute('aria-label', 'Decoded message');
     tree.tabIndex = 0;
-    tree.style.setProperty('--digits', String(this.message.offset + this.message.length).length + 1 + 'ch');
-    this.lines = new Lines(tree, LINE, at => this.treeLine(this.visible[at], at));
+    const widths = this.message.sections.map(([start, length]) => String(start ? length : this.message.offset + length).length);
+    tree.style.setProperty('--digits', Math.max(...widths) + 1 + 'ch');
+    this.lines = new Lines(tree, LINE, at => this.treeLine(this.visible[at]));
     tree.onmouseover = event => {
       const line = event.target.closest('.t');
       if (line) this.point(this.rows[line.dataset.row], -1, 'tree');
@@ -57,20 +58,22 @@ class View {
       visible.push(row);
       for (const note of row.remarks) visible.push(note);
       if (this.closed.has(row)) continue;
-      for (let at = row.kids.length - 1; at >= 0; at--) if (this.shows(row.kids[at])) stack.push(row.kids[at]);
+      const kids = row.kids.filter(kid => this.shows(kid));
+      kids.forEach((kid, at) => { kid.place = at + 1; kid.of = kids.length; });
+      for (let at = kids.length - 1; at >= 0; at--) stack.push(kids[at]);
     }
     this.visible = visible;
     this.places = new Map(visible.map((row, at) => [row, at]));
     this.lines.resize(visible.length);
   }
-  treeLine(row, at) {
+  treeLine(row) {
     const line = el('div', 't' + (row.kind === 'x' ? ' bad' : '') + (row.layout ? ' lay' : ''));
     line.dataset.row = row.i;
     line.id = this.id + row.i;
     line.setAttribute('role', 'treeitem');
     line.setAttribute('aria-level', row.level + 1);
-    line.setAttribute('aria-posinset', at + 1);
-    line.setAttribute('aria-setsize', this.visible.length);
+    line.setAttribute('aria-posinset', row.place || 1);
+    line.setAttribute('aria-setsize', row.of || 1);
     const opens = this.opens(row), closed = this.closed.has(row);
     if (opens) line.setAttribute('aria-expanded', String(!closed));
     const twist = el('span', 'tw', opens ? (closed ? '▸' : '▾') : '');
@@ -106,6 +109,13 @@ class View {
     if (folded && isSmall(row)) {
       add('val f', row.note);
       add('ty', ' ' + lastName(row.type));
+      return out;
+    }
+    if (folded && isPair(row)) {
+      const [name, inner] = row.kids.filter(kid => !kid.layout);
+      add('nm', valueOf(this.message, name));
+      add('', ': ');
+      add('val ' + inner.kind, cut(valueOf(this.message, inner), MOST_VALUE));
       return out;
     }
     if (row.kind === 'o') {

@@ -242,7 +242,7 @@ function conversations() {
   return table('Conversations', headings, FLOWS.slice(0, 100).map(flow => {
     const hash = '#talk/' + flow.number, failed = flow.calls.filter(c => c.sort === 'fault' || c.sort === 'exception').length;
     const sum = name => int(flow.calls.reduce((total, c) => total + c[name], 0));
-    return {hash, cells: [String(flow.number), link(hash, '', `${flow.client} → ${flow.server}`), int(flow.calls.length),
+    return {hash, cells: [String(flow.number), link(hash, '', `${flow.client} → ${flow.server}`), int(flow.calls.filter(c => c.call).length),
       failed ? int(failed) : '–', el('span', 'muted', `${sum('request')} / ${sum('reply')}`), duration(latencies(flow.calls).at(-1) ?? -1) || '–']};
   }));
 }

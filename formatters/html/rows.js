@@ -154,3 +154,8 @@ function remark(message, rows, code, at, text) {
 const isSmall = row => row.kind === 'o' && row.note && !row.value && row.kids.length > 0
   && row.kids.filter(kid => !kid.layout && !kid.made).length <= 3
   && row.kids.every(kid => kid.layout || SCALARS.includes(kid.kind));
+// Whether an item is a name and a value, as of a header.
+function isPair(row) {
+  const kids = row.kind === '[' && row.up && row.up.kind === '[' ? row.kids.filter(kid => !kid.layout) : [];
+  return kids.length === 2 && kids[0].kind === 's' && SCALARS.includes(kids[1].kind);
+}
