@@ -84,7 +84,7 @@ class CallTable:
             keys.append(key)
             if key not in names:
                 names[key] = clean(name_of(call)) or "–"
-            if call.outcome == OK and not (call.late or call.exception or call.seen):
+            if call.outcome == OK and not (call.late or call.exception or call.seen or streams(call)):
                 kind, about = OK, ""
             else:
                 kind, about = lay.plain(outcome(call)), detail(call)
@@ -299,15 +299,19 @@ def outcome(call: Call) -> Line:
     return [(lay.ERROR, f"✕{word or ' error'}{late}")]
 
 
+def streams(call: Call) -> bool:
+    """Whether a side of the call sent several messages."""
+    return (call.request_messages or 0) > 1 or (call.response_messages or 0) > 1
+
+
 def detail(call: Call) -> str:
-    """What is worth a line of its own: an error's text, the timeout that a late call missed."""
+    """What is worth a line of its own: an error's text, a stream's messages, the timeout that was missed."""
     parts = []
     if call.exception and not _CLASS.fullmatch(call.exception):
         parts.append(clean(call.exception))
-    if (call.request_messages or 0) > 1 or (call.response_messages or 0) > 1:
-        parts.append(
-            f"{call.request_messages or 0:,} messages sent, {call.response_messages or 0:,} received"
-        )
+    if streams(call):
+        sent = count(call.request_messages or 0, "message")
+        parts.append(f"{sent} sent, {call.response_messages or 0:,} received")
     if (call.late or call.timed_out) and call.timeout_us is not None:
         parts.append(f"the client's timeout is {duration(call.timeout_us / 1e6)}")
     if call.seen:

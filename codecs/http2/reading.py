@@ -188,16 +188,26 @@ def call(root: Node) -> CallFacts:
     return CallFacts(status=status, exception=thrown, failed=failed, id=identity, messages=messages)
 
 
-def thrown(root: Node) -> str:
-    """The class of the exception that the last message of a frame is; empty if it is none."""
-    messages = root.member("messages")
-    last = None if messages is None else messages[-1]
-    body = None if last is None else last.member("body")
+def thrown(messages: Node) -> str:
+    """The class of the exception that the last of some messages is; empty if it is none."""
+    body = messages[-1].member("body")
     result = None if body is None else body.member("result")
     if body is None or result is None:
         return ""
     declared = body.text_of("result_type")
-    return exception_class(result) or (declared if declared.endswith(("Exception", "Error")) else "")
+    name = exception_class(result)
+    if not name:
+        return declared if declared.endswith(("Exception", "Error")) else ""
+    return declared if declared.endswith("." + name) else name  # fastjson2 has short names
+
+
+def _may_be_grpc(root: Node) -> bool:
+    """Whether a request is one of gRPC; also if its content type cannot be known."""
+    content_type = header_text(root, b"content-type")
+    if content_type:
+        return content_type.startswith((grpc.CONTENT_TYPE.decode(), "unknown"))
+    headers = root.member("headers")
+    return headers is not None and any(pair.first(1)[0].kind == t.ABSENT for pair in headers)
 
 
 def _request(root: Node, identity: str) -> CallFacts:
@@ -206,7 +216,7 @@ def _request(root: Node, identity: str) -> CallFacts:
         shown = root.member("messages")
         return CallFacts(method="unknown", id=identity, messages=0 if shown is None else len(shown))
     service, method = "", path.partition("?")[0]
-    if header_text(root, b"content-type").startswith((grpc.CONTENT_TYPE.decode(), "unknown")):
+    if _may_be_grpc(root):
         service, method = grpc.path_parts(method)
     if not service:
         authority = header(root, b":authority")

@@ -385,7 +385,7 @@ class Streams(Track):
         if array >= 0:
             tape.close(array, last)
             if role == v.REPLY:
-                half.thrown = reading.thrown(root_of(tape)) or half.thrown
+                half.thrown = reading.thrown(Node(tape, array, tape.buffer)) or half.thrown
         if ended and pieces.size:
             tape.leaf(_LEFT_OVER, tape.end(0), tape.end(0), pieces.size)
             pieces.clear()
