@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
@@ -34,11 +35,14 @@ class Cancelling:
         self._before: list[Any] = []
 
     def __enter__(self) -> Self:
+        # py4j would log, with tracebacks, where a signal found it and that its JVM is gone.
+        logging.disable(logging.ERROR)
         self._before = [signal.getsignal(number) for number in SIGNALS]
         self.install()
         return self
 
     def __exit__(self, *_: object) -> None:
+        logging.disable(logging.NOTSET)
         for number, handler in zip(SIGNALS, self._before, strict=True):
             signal.signal(number, handler)
 

@@ -293,8 +293,7 @@ def _run(
             if isinstance(error, known) and not ended:
                 raise
             keep_log = True
-            display.show(f"Error: {ended or _cause(error)}")
-            failed(f"Nothing was converted. The log of Spark is {log}")
+            failed(f"Error: {ended or _cause(error)}. Nothing was converted. The log of Spark is {log}")
             return 2
         finally:
             job.run.end()

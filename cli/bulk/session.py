@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -137,7 +138,8 @@ def start(
 def stop(spark: SparkSession) -> None:
     """Stop a session, also if its JVM is gone."""
     try:
-        spark.stop()
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # that the JVM is gone
+            spark.stop()
     except Exception:
         if not java_ended():
             raise

@@ -232,6 +232,7 @@ class TestWithSpark:
             _, stderr = run.communicate(timeout=300)
             assert run.returncode == 2, stderr
             assert "Spark's Java was killed" in stderr
+            assert "Traceback" not in stderr
             (log,) = re.findall("Nothing was converted. The log of Spark is (.*)", stderr)
             Path(log).unlink()
             assert [path.name for path in out.iterdir()] == []
