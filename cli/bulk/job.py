@@ -297,6 +297,7 @@ class Job:
             return write_variants(spark, self.run, moves) if variant else moves
 
         def total(buckets: list[int]) -> dict[int, list[int]]:
+            self._check_cancelled()
             return counting.summed_by_spark(spark, self.run.folder.place, self.run.path, buckets)
 
         with shared_folder(spark) as packet_folder:
