@@ -44,7 +44,7 @@ def decode(cursor: Cursor, tape: Tape, final: bool, lines: bool) -> None:
 
 
 # Whether the last message had unsigned counts. The next one is likely to have them too, and is then read so
-# first: with half the time, for most messages show by their counts that the specified rule does not fit.
+# first: in 0.6 of the time, for most messages show by their counts that the specified rule does not fit.
 _unsigned: Final[list[bool]] = [False]
 
 
@@ -161,7 +161,10 @@ class BodyReader:
         self.containers: i64 = 0  # Maps and Lists so far
         self.problems: i64 = 0  # bodies with a Map or List that did not fit the rule for counts
         self.outside: i64 = 0  # Maps and Lists before this body
-        self.negative = False  # whether the first count of a body would be negative under the signed rule
+        # Whether the signed rule would come to a negative count: the first of a body, or the first of what
+        # that holds, and so on, up to which both rules read the same. `inner`: where such a value starts.
+        self.negative = False
+        self.inner: i64 = -1
 
     def read_whole(self, kind: i64) -> None:
         """A body up to the cursor's end; one that does not decode is kept as data, with its error."""
@@ -374,6 +377,8 @@ class BodyReader:
             start = cursor.pos
             if in_map and key:
                 self.key(start)
+                if start == self.inner:
+                    self.inner = cursor.pos
                 key = False
                 continue
             key = in_map
@@ -394,8 +399,12 @@ class BodyReader:
                 first = self.containers == self.outside
                 self.containers += 1
                 raw = cursor.varint("a count")
-                if first and raw & 1:
-                    self.negative = True
+                if first or start == self.inner:
+                    if raw & 1:
+                        self.negative = True
+                    self.inner = cursor.pos
+                    if raw == 0:
+                        self.inner = -1
                 overlong = cursor.pos - start - 1 != varint_size(raw)
                 items = raw if self.unsigned else unzigzag(raw)
                 if items < 0 or items > cursor.left():
