@@ -13,10 +13,12 @@ from checks import decoded, message
 
 from wirelens import codecs
 from wirelens.codecs import registry
+from wirelens.codecs.detection import detect
 from wirelens.codecs.http2 import grpc
 from wirelens.codecs.http2.hpack import FACTOR, FREE, HpackError, Table, read_block
 from wirelens.codecs.http2.hpack_encoding import huffman, pack_block
 from wirelens.codecs.http2.huffman import unpack
+from wirelens.codecs.http2.vocabulary import PREFACE
 
 VECTORS = [
     json.loads(line)
@@ -231,3 +233,11 @@ def test_other_data_is_not_http2() -> None:
         for _ in range(20):
             content = bytes([0, 0]) + bytes([chance.choice((0, 0, 0, 1, 4, 8, 255)) for _ in range(size)])
             assert codec.probe(content, b"").bits < 24 or codec.resync(content, 0, size) < size, content.hex()
+
+
+@pytest.mark.slow
+@pytest.mark.once
+def test_foreign_streams_are_not_http2(shared: Path) -> None:
+    paths = sorted((shared / "captures/negative").glob("*.bin"))
+    named = [path for path in paths if detect(path.read_bytes()).protocol == "http2"]
+    assert all(path.read_bytes().startswith(PREFACE) for path in named)

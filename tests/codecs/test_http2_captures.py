@@ -211,6 +211,28 @@ def test_whatever_packets_are_missing_nothing_is_wrong(capture: tuple[str, bytes
                 assert set(found) <= set(theirs[key]), (dropped, key)
 
 
+@pytest.mark.parametrize("name", ["triple", "gzip"])
+def test_saved_state_goes_on(shared: Path, name: str) -> None:
+    data = content(shared / f"dubbo3/pcaps/{name}.pcap")
+    reader = Reader()
+    pieces = [piece for some in (*reader.steps(data), reader.close()) for piece in some]
+
+    def shown(cut: int) -> list[str]:
+        conversations = Conversations()
+        messages: list[Message] = []
+        for place, piece in enumerate(pieces):
+            if place == cut:
+                state = conversations.save()
+                conversations = Conversations()
+                conversations.load(state, list({one.flow.number: one.flow for one in pieces}.values()))
+            messages += conversations.feed([piece])
+        return [one.record.json_text() for one in messages + conversations.close()]
+
+    whole = shown(-1)
+    for cut in range(3, len(pieces), len(pieces) // 4):
+        assert shown(cut) == whole
+
+
 def test_cuts_know_what_can_be_known(shared: Path) -> None:
     for path in sorted((shared / "dubbo3/cuts").glob("*.json")):
         truth = json.loads(path.read_text())
