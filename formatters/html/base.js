@@ -89,7 +89,16 @@ function duration(us) {
 }
 const date = us => new Date(us / 1e3).toISOString();
 const clock = us => us ? date(us).slice(11, 19) + '.' + String(us % 1e6).padStart(6, '0').slice(0, 4) : '';
-const since = us => us ? ((us - START) / 1e6).toFixed(2) + NARROW + 's' : '';
+// A time after the start, in seconds: the two largest units where it is a minute or more.
+function elapsed(seconds, digits) {
+  for (const [unit, size, lower, part] of [['d', 86400, 'h', 3600], ['h', 3600, 'min', 60], ['min', 60, 's', 1]]) {
+    if (seconds < size) continue;
+    const whole = Math.floor(seconds / size), rest = Math.floor((seconds - whole * size) / part);
+    return whole + NARROW + unit + (rest ? ' ' + rest + NARROW + lower : '');
+  }
+  return +seconds.toFixed(digits) + NARROW + 's';
+}
+const since = us => us ? us - START < 60e6 ? ((us - START) / 1e6).toFixed(2) + NARROW + 's' : elapsed((us - START) / 1e6) : '';
 const lastName = name => name.slice(name.lastIndexOf('.') + 1);
 const initials = name => name.split('.').map(word => word.slice(0, 1)).join('.');
 const hexNumber = number => '0x' + number.toString(16);
@@ -121,7 +130,7 @@ function callName(call) {
   }
   const place = call.service.lastIndexOf('.') + 1;
   const long = el('span', 'pkg', call.service.slice(0, place));
-  name.append(long, call.service.slice(place) + (call.method ? '.' : ''), el('span', 'meth', call.method));
+  name.append(long, el('span', 'short', call.service.slice(place) + (call.method ? '.' : '')), el('span', 'meth', call.method));
   return name;
 }
 function outcome(call) {

@@ -6,7 +6,7 @@ const SHAPES = {
   fault: (x, y) => svg('path', {class: 'pt fault', d: `M${x} ${y}m-3.4-3.4l6.8 6.8m0-6.8l-6.8 6.8`}),
 };
 const QUANTILES = [[.5, 'p50'], [.95, 'p95'], [.99, 'p99']];
-const STEPS = [.001, .01, .1, .2, .5, 1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 14400, 86400];
+const STEPS = [.001, .01, .1, .2, .5, 1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 14400, 86400, 604800, 2592000, 31536000];
 
 function latencyChart(calls, width) {
   const height = 250, left = 58, right = 46, bottom = 26, top = 12, per = 8;
@@ -31,8 +31,9 @@ function latencyChart(calls, width) {
   }
   const span = (last - first) / 1e6, step = STEPS.find(s => span / s <= Math.max(4, width / 130)) || span / 4;
   for (let at = 0; at <= span && step > 0; at += step) {
-    chart.append(svg('text', {x: X(first + at * 1e6), y: height - 8, 'text-anchor': at ? 'middle' : 'start'},
-      +at.toFixed(3) + NARROW + 's'));
+    const x = X(first + at * 1e6);
+    const anchor = !at ? 'start' : x > x1 - 30 ? 'end' : 'middle';  // nothing reaches into the bars
+    chart.append(svg('text', {x, y: height - 8, 'text-anchor': anchor}, elapsed(at, 3)));
   }
   for (const sort of Object.keys(SHAPES)) {
     for (const call of calls) {
@@ -64,7 +65,7 @@ function latencyChart(calls, width) {
     chart.append(svg('line', {class: 'q', x1: x0, x2: barsAt + bars, y1: y, y2: y}),
       svg('text', {class: 'strong', x: barsAt + bars + 6, y: text}, name));
   }
-  chart.append(svg('text', {x: barsAt, y: height - 8}, 'how many'));
+  chart.append(svg('text', {x: barsAt, y: height - 8}, 'calls'));
   const ring = svg('circle', {class: 'ring', r: 6, cx: -20, cy: -20}), brush = svg('rect', {class: 'brush', width: 0, height: 0});
   chart.append(brush, ring);
 
