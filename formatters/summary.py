@@ -251,12 +251,17 @@ class _Row:
         """Whether it is known what is called."""
         return bool(self.service or self.method)
 
+    @property
+    def _dot(self) -> str:
+        """What stands between service and method; nothing before the path of HTTP."""
+        return "." if self.service and not self.method.startswith("/") else ""
+
     def _request(self, facts: CallFacts) -> None:
         """Find service, method and arguments in the text."""
         if not facts.method:
             return
         self.service, self.method = clean(facts.service), clean(facts.method)
-        name = f"{self.service}.{self.method}" if self.service else self.method
+        name = f"{self.service}{self._dot}{self.method}"
         self.before, found, rest = self.text.partition(name)
         if not found:  # the text has other words for it
             self.before = ""
@@ -285,7 +290,7 @@ class _Row:
             else:
                 words = self.before.removesuffix("re ") + rest
                 self.before = ""
-            name = f" {self.service}.{self.method}"
+            name = f" {self.service}{self._dot}{self.method}"
             words = words.replace(name, " ", 1) if self.called else words
         plain = kind.lower() in ("response", "reply")  # which the arrow and the outcome show
         parts = [word for word in words.split(" ") if word and not (plain and word.lower() == kind.lower())]
@@ -319,7 +324,7 @@ class _Row:
         line: Line = []
         if (step < DETAILS or not self.flow) and self.before.strip():
             line.append((lay.DIM, self.before.rstrip() + " "))
-        package, last = split_package(self.service)
+        package, last = split_package(self.service) if self._dot else ("", self.service)
         if step >= INITIALS:
             package = ""
         elif step >= PACKAGES:
@@ -327,7 +332,7 @@ class _Row:
         if package:
             line.append((lay.TYPE, package))
         if last:
-            line.append((lay.TYPE if self.outcome else lay.PLAIN, last + "."))
+            line.append((lay.TYPE if self.outcome else lay.PLAIN, last + self._dot))
         line.append((lay.PLAIN if self.outcome else lay.WORD, self.method))
         if not self.outcome:
             if step < ARGUMENTS and self.arguments:

@@ -83,6 +83,8 @@ def call(root: Node) -> CallFacts:
                 host = host or value.shown
             else:
                 context.add(name.content, value)
+    if target == host:  # of CONNECT, which has no path
+        host = ""
     scheme, separator, rest = target.partition("://")
     if separator and scheme.isalpha():
         authority, slash, path = rest.partition("/")
