@@ -13,7 +13,8 @@ from wirelens.codecs.record import NO_PROTOCOL, Record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape
 
-MAX_MESSAGE: Final = 1 << 28  # bytes of one message that may wait for their rest
+# Bytes of one message that may wait for their rest: with these, all escaped in JSON, it takes less than 2 GB.
+MAX_MESSAGE: Final = 7 << 24
 OPAQUE_BYTES: Final = 1 << 20  # bytes of no known protocol that one record holds at most
 ATTEMPT_FACTOR: Final = 8  # bytes that may be read over again for each byte that came in
 TOO_MUCH: Final = "not enough memory for this message"  # text of error `limit`

@@ -24,6 +24,7 @@ _UNSAFE: Final = (
     r"\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
     r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
+ESCAPED_AT_ONCE: Final = 1 << 16  # characters; until they are joined, each takes the room of a string
 _SPACE: Final = r"[ \t\r\n]*"
 _TOKEN: Final = r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:{}\[\]"]+'
 _INDEX: Final = r"\[(\d{1,9})\]"
@@ -57,7 +58,10 @@ def quoted(text: str) -> bytes:
 def _escape_unsafe(text: str) -> str:
     if (text.isascii() and "\x7f" not in text) or re.search(_UNSAFE, text) is None:
         return text
-    return re.sub(_UNSAFE, _unsafe_escape, text)
+    if len(text) <= ESCAPED_AT_ONCE:
+        return re.sub(_UNSAFE, _unsafe_escape, text)
+    parts = range(0, len(text), ESCAPED_AT_ONCE)
+    return "".join([re.sub(_UNSAFE, _unsafe_escape, text[at : at + ESCAPED_AT_ONCE]) for at in parts])
 
 
 def _unsafe_escape(match: re.Match[str]) -> str:

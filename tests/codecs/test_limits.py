@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 
 from wirelens import codecs
 from wirelens.codecs import tape as tape_module
+from wirelens.codecs.json_text import quoted
 from wirelens.codecs.record import Record
 from wirelens.codecs.tape import MOST_LEVELS
 
@@ -244,6 +246,19 @@ def test_memory_is_in_proportion(name: str) -> None:
     used, length = map(int, done.stdout.split())
     assert length > size - 16
     assert used <= MEMORY_FACTOR * length + (MEMORY_FREE if nested else MEMORY_FREE // 10)
+
+
+def test_escapes_take_the_memory_of_their_text() -> None:
+    text = "\x7f" * 300_000
+    quoted(text[:9])  # what is compiled on first use
+    tracemalloc.start()
+    try:
+        written = quoted(text)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert written == b'"' + b"\\u007f" * len(text) + b'"'
+    assert most <= 4 * len(written)
 
 
 LITTLE = """
