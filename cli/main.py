@@ -61,7 +61,12 @@ Environment: WIRELENS_PAGER or PAGER, WIRELENS_THEME (dark, light, either), COLU
 
 
 @click.command(HELP)
-@click.argument("name", required=False, metavar="[COMMAND]")
+@click.argument(
+    "name",
+    required=False,
+    metavar="[COMMAND]",
+    shell_complete=lambda _ctx, _param, typed: [name for name in COMMANDS if name.startswith(typed)],
+)
 @click.pass_context
 def _help(ctx: click.Context, name: str | None) -> None:
     """Show the help of a command."""

@@ -65,6 +65,12 @@ class Every(options.Parameter):
         return found.first
 
 
+def _dimensions(_ctx: click.Context, _param: click.Parameter, typed: str) -> list[str]:
+    """What completes the last of the names."""
+    before, comma, last = typed.rpartition(",")
+    return [f"{before}{comma}{name}" for name in DIMENSIONS if name.startswith(last)]
+
+
 @click.command(context_settings=options.CONTEXT, epilog=EPILOG)
 @options.captures
 @options.where("calls", "service~Order, outcome=error, latency>100ms, TEXT")
@@ -72,6 +78,7 @@ class Every(options.Parameter):
     "--by",
     multiple=True,
     type=Dimensions(),
+    shell_complete=_dimensions,
     metavar="NAME[,NAME]...",
     help=f"Group by these: {', '.join(DIMENSIONS)}; by service and method if not given.",
 )

@@ -42,6 +42,8 @@ def completed(*words: str) -> list[str]:
         (("decode", "--where", "note=joined"), {"note=joined-middle"}),
         (("calls", "--where", "outcome=un"), {"outcome=unanswered"}),
         (("calls", "--where", "late"), {"late=", "late!=", "latency"}),
+        (("help", "dec"), {"decode"}),
+        (("stats", "--by", "service,meth"), {"service,method"}),
         (("decode", "--where", "zzz"), set()),
         (("decode", "--where", "outcome=o"), set()),
     ],
