@@ -27,14 +27,16 @@ def evidence(data: bytes) -> Evidence:
     content = data[LENGTH_SIZE:after]
     for dialect in DIALECTS:
         found = hessian.probe(dialect, content)
-        # content is one message: it ends where the length leads, and not before
-        if found.whole != (after <= end):
+        if after <= end and not found.whole:
             continue
         score = found.bits + (found.at_end if after <= end else 0.0)
         if score > bits or best is NO_EVIDENCE:
             best = found
             bits = score
     if best is NO_EVIDENCE or bits <= 0.0:
+        return NO_EVIDENCE
+    # content neither ends nor breaks before the place where the length leads
+    if after > end and not best.settle and end - LENGTH_SIZE <= hessian.FIRST_LOOK:
         return NO_EVIDENCE
     reasons = list(best.reasons)
     settle = ""

@@ -191,8 +191,20 @@ def next_start(data: bytes, start: i64, end: i64) -> i64:
 
 def proves(data: bytes, at: i64) -> bool:
     """Whether frames at a position prove that one starts there; looks at WINDOW bytes."""
-    found = chain(data, at, min(len(data), at + WINDOW), CHAIN)
+    end: i64 = min(len(data), at + WINDOW)
+    following = _frame_end(data, at)
+    if following + v.HEAD > end:
+        return False
+    if _frame_end(data, following) > end and not data.startswith(v.PREFACE, following):
+        return False  # two frames are wanted; most places fail here, before anything is weighed
+    found = chain(data, at, end, CHAIN)
     return found.frames >= 2 and found.bits >= PROOF_BITS
+
+
+def _frame_end(data: bytes, at: i64) -> i64:
+    """Where the frame whose head is at a position ends."""
+    length: i64 = data[at] << 16 | data[at + 1] << 8 | data[at + 2]
+    return at + v.HEAD + length
 
 
 def first_start(data: bytes, start: i64, end: i64, final: bool) -> i64:

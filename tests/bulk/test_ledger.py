@@ -69,6 +69,8 @@ def killed_run(sources: list[Path], target: Path, **options: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
+@pytest.mark.once
 @pytest.mark.parametrize("mode", ["errorifexists", "overwrite", "append", "resume"])
 def test_killed_anywhere_the_next_run_makes_it_whole(
     sources: list[Path], tmp_path: Path, killed: Callable[[int], None], mode: str

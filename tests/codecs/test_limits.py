@@ -251,14 +251,16 @@ def test_memory_is_in_proportion(name: str) -> None:
 def test_escapes_take_the_memory_of_their_text() -> None:
     text = "\x7f" * 300_000
     quoted(text[:9])  # what is compiled on first use
-    tracemalloc.start()
-    try:
-        written = quoted(text)
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert written == b'"' + b"\\u007f" * len(text) + b'"'
-    assert most <= 4 * len(written)
+    peaks = []
+    for _ in range(3):  # other threads of the tests allocate too
+        tracemalloc.start()
+        try:
+            written = quoted(text)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+        assert written == b'"' + b"\\u007f" * len(text) + b'"'
+    assert min(peaks) <= 4 * len(written)
 
 
 LITTLE = """
