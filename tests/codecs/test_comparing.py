@@ -19,7 +19,15 @@ from wirelens.codecs.comparing.paths import path_text
 from wirelens.codecs.record import Record
 
 LARGE = 20_000  # bytes of a vector that is left out
-WITH_FORMS = {"hessian1", "hessian2", "hessian2-draft", "jsonb", "esnp-line", "http", "http2"}  # of the vectors
+WITH_FORMS = {
+    "hessian1",
+    "hessian2",
+    "hessian2-draft",
+    "jsonb",
+    "esnp-line",
+    "http",
+    "http2",
+}  # of the vectors
 EDITED = "edited: not one of the generated texts"
 
 
