@@ -31,7 +31,7 @@ def shared() -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What starts Spark takes long and hardly depends on the form: it need run in one only."""
+    """Bulk conversion takes long and hardly depends on the form: it need run in one only."""
     for item in items:
-        if any(mark.args == ("spark",) for mark in item.iter_markers("xdist_group")):
+        if item.path.is_relative_to(ROOT / "tests" / "bulk"):
             item.add_marker(pytest.mark.once)
