@@ -442,7 +442,7 @@ def leave_one_way(connections: list[Connection], chance: random.Random, share: f
 
 
 def snap(connections: list[Connection], length: int) -> None:
-    """Capture so many bytes of each payload."""
+    """Capture at most this many bytes of each payload."""
     for made in connections:
         made.joined = True
         for packet in made.packets:

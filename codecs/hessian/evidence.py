@@ -23,8 +23,8 @@ from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import count
 
 PREVIEW: Final = 1 << 8  # bytes that are read before, where half of them are the same
-MANY_VALUES: Final = 96  # at the top level; after so many without evidence, nothing more is read
-HOPELESS: Final = 18.0  # bits that are no evidence for so many
+MANY_VALUES: Final = 96  # at the top level; once this many show no evidence, nothing more is read
+HOPELESS: Final = 18.0  # bits; fewer than these are no evidence for MANY_VALUES
 FIRST_LOOK: Final = 1 << 12  # bytes that are read first
 SECOND_LOOK: Final = 1 << 17  # bytes that are read if the first look ends inside a message
 FEW_NODES: Final = 512  # at most, in the first look, for the second

@@ -9,6 +9,7 @@ from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange, Track
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.hessian import throwable
 from wirelens.codecs.http2 import reading
+from wirelens.codecs.http2 import vocabulary as v
 from wirelens.codecs.http2.decoding import decode_message
 from wirelens.codecs.http2.evidence import WINDOW, evidence, first_start, next_start
 from wirelens.codecs.node import Json, Node
@@ -76,7 +77,7 @@ class Http2(Codec):
 
     def extent(self, data: bytes) -> i64:
         """See Codec.extent."""
-        return 9 + int.from_bytes(data[:3], "big") if len(data) >= 9 else 0
+        return v.HEAD + int.from_bytes(data[:3], "big") if len(data) >= v.HEAD else 0
 
     def exchange(self, root: Node) -> Exchange:
         """See reading.exchange."""

@@ -30,28 +30,29 @@ def decode_message(cursor: Cursor, tape: Tape, final: bool) -> None:
     _Frame(cursor, tape).read()
 
 
-def head_error(data: bytes, at: i64) -> str:
-    """Why the nine bytes at a position are not the head of a frame; empty if they are."""
+def head_error(data: bytes, at: i64) -> tuple[str, str] | None:
+    """Code and text of why the nine bytes at a position are not the head of a frame; None if they are."""
     length: i64 = data[at] << 16 | data[at + 1] << 8 | data[at + 2]
     frame_type: i64 = data[at + 3]
     flags: i64 = data[at + 4]
     stream: i64 = (data[at + 5] & 0x7F) << 24 | data[at + 6] << 16 | data[at + 7] << 8 | data[at + 8]
     if frame_type > v.CONTINUATION:
         if length > v.MAX_OTHER:
-            return f"a frame of the unknown type {frame_type} with {length} bytes"
-        return ""
+            return "bad-length", f"a frame of the unknown type {frame_type} with {length} bytes"
+        return None
     name = v.TYPES[int(frame_type)]
     if stream == 0 and int(frame_type) in v.OF_STREAMS:
-        return f"{name} without a stream"
+        return "bad-value", f"{name} without a stream"
     if stream and int(frame_type) in v.OF_CONNECTIONS:
-        return f"{name} of stream {stream}; it belongs to the connection"
+        return "bad-value", f"{name} of stream {stream}; it belongs to the connection"
+    size = count(length, "byte")
     fixed = v.LENGTHS.get(int(frame_type))
     if fixed is not None:
-        return "" if length == fixed else f"{name} of {count(length, 'byte')}; it has {fixed}"
+        return None if length == fixed else ("bad-length", f"{name} of {size}; it has {fixed}")
     least: i64 = 0
     if frame_type == v.SETTINGS:
         if length % v.SETTING or (flags & v.ACK and length):
-            return f"SETTINGS of {count(length, 'byte')}"
+            return "bad-length", f"SETTINGS of {size}"
     elif frame_type == v.GOAWAY:
         least = v.LEAST_GOAWAY
     elif frame_type == v.PUSH_PROMISE:
@@ -60,7 +61,7 @@ def head_error(data: bytes, at: i64) -> str:
         least = v.PRIORITY_SIZE
     if flags & v.PADDED and int(frame_type) in (v.DATA, v.HEADERS, v.PUSH_PROMISE):
         least += 1
-    return f"{name} of {count(length, 'byte')}; it has at least {least}" if length < least else ""
+    return ("bad-length", f"{name} of {size}; it has at least {least}") if length < least else None
 
 
 class _Frame:
@@ -79,9 +80,9 @@ class _Frame:
         data = cursor.data
         start = cursor.pos
         wrong = head_error(data, start)
-        if wrong:
-            code = "bad-length" if " byte" in wrong else "bad-value"
-            raise cursor.error(code, start, wrong)
+        if wrong is not None:
+            code, text = wrong
+            raise cursor.error(code, start, text)
         length: i64 = data[start] << 16 | data[start + 1] << 8 | data[start + 2]
         if length > cursor.left() - v.HEAD:
             short = cursor.short(v.HEAD + length, "a frame")

@@ -55,8 +55,8 @@ class _Frame:
         head = len(payload).to_bytes(3, "big") + bytes([self.type, self.flags])
         frame = head + self._reserved(stream, "reserved") + payload
         wrong = head_error(frame, 0)
-        if wrong:
-            raise EncodeError("", wrong)
+        if wrong is not None:
+            raise EncodeError("", wrong[1])
         out.write(frame)
 
     def _reserved(self, number: int, form: str) -> bytes:

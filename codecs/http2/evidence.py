@@ -60,7 +60,7 @@ def _usual(data: bytes, at: i64) -> bool:
 
 
 def chain(data: bytes, start: i64, end: i64, most: int) -> Chain:
-    """The frames from a position on, at most so many."""
+    """The frames from a position on, at most `most`."""
     found = Chain()
     at = start
     bits = 0.0

@@ -159,7 +159,7 @@ def call(root: Node) -> CallFacts:
     part = exchange(root)
     identity = part.key or part.first_key
     if part.role == "request":
-        return _request(root, identity)
+        return _request(root, identity, part.part)
     if part.role != "reply":
         return CallFacts(id=identity)
     shown = root.member("messages")
@@ -210,11 +210,12 @@ def _may_be_grpc(root: Node) -> bool:
     return headers is not None and any(pair.first(1)[0].kind == t.ABSENT for pair in headers)
 
 
-def _request(root: Node, identity: str) -> CallFacts:
+def _request(root: Node, identity: str, part: int) -> CallFacts:
     path = header_text(root, b":path")
     if not path:
         shown = root.member("messages")
-        return CallFacts(method="unknown", id=identity, messages=0 if shown is None else len(shown))
+        method = "unknown" if part <= 1 else ""  # the first frame states it, if it was captured
+        return CallFacts(method=method, id=identity, messages=0 if shown is None else len(shown))
     service, method = "", path.partition("?")[0]
     if _may_be_grpc(root):
         service, method = grpc.path_parts(method)
