@@ -193,12 +193,9 @@ class Run:
             for call in finished:
                 self._add_call(call, wanted)
 
-        for pieces in capture.pieces():
-            messages = capture.conversations.feed(pieces)
+        for messages, pieces in capture.conversed():
             add(messages, following.feed(messages, pieces))
-        messages = capture.conversations.close()
-        add(messages, [])
-        add([], following.close(messages))
+        add([], following.close([]))
         for message in wanted.values():
             self.report.add_message(message)
         self.captures = True

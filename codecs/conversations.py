@@ -16,11 +16,11 @@ from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder, inside_message
 from wirelens.codecs.detection import Detection, detect
-from wirelens.codecs.late_records import PACKETS, late_records
+from wirelens.codecs.late_records import late_records
 from wirelens.codecs.pairing import Pairs
 from wirelens.codecs.record import Record
 from wirelens.codecs.registry import UNKNOWN
-from wirelens.codecs.sides import Arrival, Side, State, in_order, joins
+from wirelens.codecs.sides import PACKETS, Arrival, Side, State, in_order, joins
 from wirelens.codecs.verdicts import Verdict, together, verdict_of
 
 HEAD: Final = 1 << 14  # bytes of a direction that wait at most for its protocol to be detected

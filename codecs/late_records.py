@@ -10,9 +10,7 @@ from wirelens.codecs.cursor import DecodeError
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.record import Record
 from wirelens.codecs.registry import UNKNOWN
-from wirelens.codecs.sides import Arrival
-
-PACKETS: Final = 64  # packet numbers in a record at most: its first ones and its last
+from wirelens.codecs.sides import PACKETS, Arrival
 
 WHY: Final = {
     "missed": "it came after its stream had moved on without it",

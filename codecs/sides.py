@@ -13,6 +13,8 @@ from wirelens.codecs.open_requests import Requests, Waiting
 from wirelens.codecs.record import Origin, Place
 from wirelens.codecs.registry import UNKNOWN
 
+PACKETS: Final = 64  # packet numbers in a record at most: its first ones and its last
+
 State = tuple[Any, ...]  # nested tuples of numbers, text and bytes
 
 

@@ -161,7 +161,7 @@ CONNECTIONS = (
     *_both("errors", "int64", "messages of the {} that did not decode"),
     *_both("gaps", "int64", "holes in the stream of the {}"),
     *_both("missing", "int64", "bytes that are missing in them"),
-    *_both("retransmitted", "int64", "bytes of the {} that came again, equal to the first"),
+    *_both("retransmitted", "int64", "bytes of the {} that were retransmitted, equal to the first"),
     *_both("late", "int64", "bytes of the {} that came after the stream had moved on"),
     *_both("unanswered", "int64", "requests of the {} without a reply"),
 )

@@ -69,44 +69,43 @@ def compared(
 ) -> list[Span]:
     """What bytes at a position are, by the last pieces of a stream and its holes."""
     found: list[Span] = []
-    open_parts = [(0, len(data))]
+    left = [(0, len(data))]
     for piece in reversed(past):
         at = piece.offset + origin - position  # of the piece, in data
-        old = piece.data
-        rest: list[tuple[int, int]] = []
-        for start, end in open_parts:
-            first, last = max(start, at), min(end, at + len(old))
-            if first >= last:
-                rest.append((start, end))
-                continue
-            equal = data[first:last] == old[first - at : last - at]
-            found.append((first, last, "" if equal else "different"))
-            rest += [part for part in ((start, first), (last, end)) if part[0] < part[1]]
-        open_parts = rest
-        if not open_parts:
+        taken, left = _split(left, at, at + len(piece.data))
+        for start, end in taken:
+            equal = data[start:end] == piece.data[start - at : end - at]
+            found.append((start, end, "" if equal else "different"))
+        if not left:
             break
-    before = origin - position  # what came before the stream began
-    for hole in [(-1 << 62, origin), *(holes or ())] if before > 0 else holes or ():
-        rest = []
-        for start, end in open_parts:
-            first, last = max(start, hole[0] - position), min(end, hole[1] - position)
-            if first >= last:
-                rest.append((start, end))
-                continue
-            found.append((first, last, "missed"))
-            rest += [part for part in ((start, first), (last, end)) if part[0] < part[1]]
-        open_parts = rest
-    found += [(start, end, "old") for start, end in open_parts]
+    if position < origin:  # the stream began after it
+        taken, left = _split(left, 0, origin - position)
+        found += [(start, end, "missed") for start, end in taken]
+    for first, last in holes or ():
+        taken, left = _split(left, first - position, last - position)
+        found += [(start, end, "missed") for start, end in taken]
+    found += [(start, end, "old") for start, end in left]
     found.sort()
     return found
 
 
+def _split(
+    spans: list[tuple[int, int]], first: int, last: int
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The parts of spans from `first` to `last`, and those outside."""
+    if first >= last:
+        return [], spans
+    inside: list[tuple[int, int]] = []
+    outside: list[tuple[int, int]] = []
+    for start, end in spans:
+        outside += [(start, min(end, first)), (max(start, last), end)]
+        inside.append((max(start, first), min(end, last)))
+    return [one for one in inside if one[0] < one[1]], [one for one in outside if one[0] < one[1]]
+
+
 def filled(holes: list[Hole], start: int, end: int) -> list[Hole]:
     """The holes without the positions from `start` to `end`."""
-    left: list[Hole] = []
-    for first, last in holes:
-        left += [hole for hole in ((first, min(last, start)), (max(first, end), last)) if hole[0] < hole[1]]
-    return left
+    return _split(holes, start, end)[1]
 
 
 def saved_past(past: list[Piece]) -> State:
