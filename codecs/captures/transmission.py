@@ -125,12 +125,12 @@ class Transmission:
     bytes of it that were sent more than once; both grow while it is sent again. `first_us`: the first copy of
     its last byte; `own_us`: when all its own bytes had been captured; `readable_us`: when all bytes of the
     stream up to its end had been, which is when its receiver can read it; each -1 if unknown. `order` and
-    `packet`: those of the packet of `first_us`, `end_order` and `end_packet` those of `own_us`. `mark`: as of
-    the segment. `missing`: bytes of it that were not captured. `early_copy`: whether a copy was sent before
-    those that were captured, if this is the sender's end; `missed_copy`: whether some of its bytes were
-    acknowledged before they were captured; `blind`: whether some were captured before any acknowledgment, so
-    that copies may have been received before the capture began. `cuts` and `repeats`: places in it where a
-    packet begins, and (start, end, time) of what was sent again.
+    `packet`: those of the packet of `first_us`. `mark`: as of the segment. `missing`: bytes of it that were
+    not captured. `early_copy`: whether a copy was sent before those that were captured, if this is the
+    sender's end; `missed_copy`: whether some of its bytes were acknowledged before they were captured;
+    `blind`: whether some were captured before any acknowledgment, so that copies may have been received
+    before the capture began. `cuts` and `repeats`: places in it where a packet begins, and (start, end, time)
+    of what was sent again.
     """
 
     __slots__ = (
@@ -138,8 +138,6 @@ class Transmission:
         "cuts",
         "early_copy",
         "end",
-        "end_order",
-        "end_packet",
         "first_us",
         "mark",
         "missed_copy",
@@ -166,8 +164,6 @@ class Transmission:
         self.readable_us: i64 = -1
         self.order: i64 = -1
         self.packet: i64 = -1
-        self.end_order: i64 = -1
-        self.end_packet: i64 = -1
         self.mark: i64 = 0
         self.missing: i64 = 0
         self.early_copy: bool = False
@@ -323,8 +319,6 @@ class History:
                 if not stretch.needless and stretch.order > own:
                     own = stretch.order
                     message.own_us = stretch.time_us
-                    message.end_order = own
-                    message.end_packet = stretch.packet
                 if stretch.end >= end:
                     message.packet = stretch.packet
                     message.mark = stretch.mark

@@ -28,7 +28,6 @@ class Packets:
         self.final: Final = final
         self.tables = Tables(dialect)
         self.values = Values(cursor, tape, self.tables)
-        self.packets_read = 0
 
     def restart(self, units: i64 = 0) -> None:
         """Make new tables, for another reading; `units` as in Tables."""
@@ -107,7 +106,6 @@ class Packets:
         tape = self.tape
         data = cursor.data
         start = cursor.pos
-        self.packets_read = 0
         contents: list[list[tuple[int, int]]] = []  # start and end of each part, by packet
         ends: list[i64] = []  # of whole packets
         error: DecodeError | None = None
@@ -177,7 +175,6 @@ class Packets:
         if inner.pos < inner.end:
             raise inner.error("bad-value", inner.pos, "a packet holds more than values")
         tape.close(items, inner.pos)
-        self.packets_read += 1
 
 
 def _joined(buffer: Buffer, packets: list[list[tuple[int, int]]]) -> Buffer:
