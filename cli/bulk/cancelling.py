@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from socketserver import BaseServer
 from types import FrameType
 from typing import Any, Final, Self
 
@@ -35,14 +36,18 @@ class Cancelling:
         self._before: list[Any] = []
 
     def __enter__(self) -> Self:
-        # py4j would log, with tracebacks, where a signal found it and that its JVM is gone.
+        # py4j and PySpark's server would print, with tracebacks, where a signal found them and that the JVM
+        # is gone.
         logging.disable(logging.ERROR)
+        self._handle_error = BaseServer.handle_error
+        BaseServer.handle_error = _say_nothing  # type: ignore[method-assign, assignment]
         self._before = [signal.getsignal(number) for number in SIGNALS]
         self.install()
         return self
 
     def __exit__(self, *_: object) -> None:
         logging.disable(logging.NOTSET)
+        BaseServer.handle_error = self._handle_error  # type: ignore[method-assign]
         for number, handler in zip(SIGNALS, self._before, strict=True):
             signal.signal(number, handler)
 
@@ -74,6 +79,10 @@ class Cancelling:
         with self._lock:
             self.check()
             self.committing = True
+
+
+def _say_nothing(_server: BaseServer, request: Any, client_address: Any) -> None:
+    """In place of `BaseServer.handle_error`."""
 
 
 def cancel(request: Callable[[], None], done: threading.Event) -> bool:

@@ -129,7 +129,7 @@ def test_files_are_sorted_by_time_and_divided_by_day(tmp_path: Path) -> None:
     rotated(frames(5), 2, tmp_path / "in" / "first")
     rotated(frames(6), 2, tmp_path / "in" / "second", 3 * 24 * 3600 * 1000)
     run([tmp_path / "in"], tmp_path / "out")
-    days = {path.name for path in (tmp_path / "out" / "messages").glob("*/day=*")}
+    days = {path.name for path in (tmp_path / "out" / "messages").rglob("day=*")}
     assert days == {"day=2023-11-14", "day=2023-11-17"}
     for name in TABLES:
         paths = list((tmp_path / "out" / name).rglob("*.parquet"))
