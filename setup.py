@@ -204,6 +204,12 @@ def compile_modules(build: Path) -> list[str]:
         shutil.copytree(kept, build / "lib")
     else:
         compile_c(extensions, build)
+        for folder in {module.parent for module in modules}:
+            (entry,) = filter(Path.is_file, (build / "lib" / folder).iterdir())
+            _, dot, suffix = entry.name.partition(".")
+            for module in modules:
+                if module.parent == folder and module.stem + dot + suffix != entry.name:
+                    shutil.copy2(entry, entry.with_name(module.stem + dot + suffix))
     trial = build / "trial"
     shutil.copytree(build / "wirelens", trial / "wirelens")
     shutil.copytree(build / "lib", trial, dirs_exist_ok=True)
@@ -212,14 +218,11 @@ def compile_modules(build: Path) -> list[str]:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=build, timeout=120)
     if kept is not None:
         keep(build / "lib", kept)
-    return [extension.name for extension in extensions]
+    return [extensions[0].name, *names]
 
 
 def translate(modules: list[Path], build: Path) -> "list[Extension]":
-    """mypyc's C of the modules, in `build`/c: a library with a few large files, an extension for each module.
-
-    Those extensions are small: they hand on what the library holds.
-    """
+    """mypyc's C of the modules, in `build`/c: a library with a few large files, and `entries` to its modules."""
     from mypyc.build import mypycify
 
     flags = ["--config-file=", f"--cache-dir={os.devnull}"]
@@ -245,7 +248,7 @@ def translate(modules: list[Path], build: Path) -> "list[Extension]":
     direct = ["-fno-semantic-interposition", "-fvisibility=hidden"]  # calls between the files, and no more
     if os.name == "posix" and has_compiler(*direct):
         library.extra_compile_args += direct
-    return extensions
+    return [library, *entries(extensions[1:], build / "c")]
 
 
 def joined(sources: list[str], modules: list[Path], folder: Path) -> list[str]:
@@ -274,6 +277,28 @@ def joined(sources: list[str], modules: list[Path], folder: Path) -> list[str]:
         target.write_text("".join(f'#include "{path.as_posix()}"\n' for path in names))
         sizes[str(target)] = sum(path.stat().st_size for path in group)
     return sorted(sizes, key=lambda name: -sizes[name])
+
+
+def entries(extensions: "list[Extension]", folder: Path) -> "list[Extension]":
+    """An extension for each folder, with the entry points of all its modules; a copy serves each of them.
+
+    mypyc makes an extension for each module, which only hands on what the library holds. 140 of them
+    would take 25 s of processor time, as each reads all of Python's headers.
+    """
+    packages: dict[str, list[Extension]] = {}
+    for extension in extensions:
+        packages.setdefault(extension.name.rpartition(".")[0], []).append(extension)
+    for package, members in packages.items():
+        source = folder / f"entries_{package}.c"
+        lines = []
+        for number, member in enumerate(members):
+            # for `__init__` mypyc defines the same name in each file, which nothing here uses
+            lines.append(f"#define PyInit___init__ unused_{number}")
+            lines += [f'#include "{Path(name).relative_to(folder).as_posix()}"' for name in member.sources]
+            lines.append("#undef PyInit___init__")
+        source.write_text("\n".join(lines) + "\n")
+        members[0].sources = [str(source)]
+    return [members[0] for members in packages.values()]
 
 
 def compile_c(extensions: "list[Extension]", build: Path) -> None:
