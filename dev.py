@@ -222,7 +222,10 @@ def fuzz(arguments: list[str]) -> int:
 
 
 def pythons() -> int:
-    """The tests that need neither Spark nor seconds, in an environment for each other promised Python."""
+    """A sample of the tests that need neither Spark nor seconds, with each other promised Python.
+
+    Every test runs, with each fifth of its parameters: what differs between Pythons hardly depends on them.
+    """
     stage(PURE)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = [*project["dependencies"], *project["optional-dependencies"]["unit"]]
@@ -240,7 +243,7 @@ def pythons() -> int:
         say(f"testing the pure form with Python {version}")
         # the others need Spark, or wirelens installed
         others = ["--ignore=tests/bulk", "--ignore=tests/test_packaging.py"]
-        marks = ["-m", "not slow and not once", "--hypothesis-profile=few", *others]
+        marks = ["-m", "not slow and not once", "--hypothesis-profile=few", "--each=5", *others]
         spread = ["-n", str(min(4, os.cpu_count() or 1)), "-q"]
         command: Command = [folder / "bin" / "python", "-P", "-m", "pytest", *marks, *spread]
         status = run(command, env={"PYTHONPATH": str(PURE), "WIRELENS_FORM": "pure"}) or status

@@ -222,7 +222,7 @@ def compile_modules(build: Path) -> list[str]:
 
 
 def translate(modules: list[Path], build: Path) -> "list[Extension]":
-    """mypyc's C of the modules, in `build`/c: a library with a few large files, and `entries` to its modules."""
+    """mypyc's C of the modules, in `build`/c: a library of few large files, and `entries` to its modules."""
     from mypyc.build import mypycify
 
     flags = ["--config-file=", f"--cache-dir={os.devnull}"]

@@ -1,6 +1,7 @@
 """What every test may use."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,9 +30,25 @@ def shared() -> Path:
     return folder
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "of the parameters of each test, run only each Nth"
+    parser.addoption("--each", type=int, default=1, metavar="N", help=text)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Bulk conversion takes long and hardly depends on the form: it need run in one only."""
     for item in items:
         if item.path.is_relative_to(ROOT / "tests" / "bulk"):
             item.add_marker(pytest.mark.once)
+    counts: Counter[str] = Counter()
+    left_out = []
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if counts[test] % config.getoption("--each"):
+            left_out.append(item)
+        counts[test] += 1
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]

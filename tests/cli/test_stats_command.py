@@ -180,7 +180,7 @@ def test_tables_of_a_live_pipe(style: str) -> None:
     running = process("stats", "--every", "200ms", "--by", "outcome", "--format", style, "-")
     assert running.stdin is not None
     assert running.stdout is not None
-    running.stdin.write(data[: len(data) // 2])
+    running.stdin.write(data[: len(data) * 9 // 10])
     running.stdin.flush()
     seen = []
     for _ in range(200):  # also while nothing comes
@@ -190,7 +190,7 @@ def test_tables_of_a_live_pipe(style: str) -> None:
             break
     assert running.poll() is None
     running.send_signal(signal.SIGINT)
-    rest, _ = running.communicate(data[len(data) // 2 :])
+    rest, _ = running.communicate(data[len(data) * 9 // 10 :])
     assert running.returncode == 0
     if style == "json":
         last = json.loads(rest.decode().splitlines()[-1])
