@@ -17,9 +17,7 @@ STREAM_WAITING: Final = 1 << 22  # bytes of one stream that may wait for missing
 ALL_WAITING: Final = 1 << 26  # bytes of all streams that may wait; then the one waiting longest goes on
 WAITING_COST: Final = 200  # what a waiting segment counts besides its bytes
 HISTORY: Final = 1 << 24  # delivered bytes, of all streams, that are kept to compare retransmissions with
-SETTLED: Final = (
-    1 << 18
-)  # above this, what is acknowledged goes but for the last piece: more leaves the cache
+SETTLED: Final = 1 << 18  # above this, what was acknowledged goes when more comes: less leaves the cache
 ALL_LATE: Final = 1 << 22  # late bytes, of all streams, that wait for those that follow them
 CONTRADICTIONS_KEPT: Final = 1 << 10
 TOGETHER_US: Final = 20_000  # a byte this near in time to the next was written with it
@@ -143,19 +141,22 @@ class Sequencer:
         if past is NO_PAST:
             past = side.past = []
             self.remembered_sides[side.number] = side
+        elif self._history > SETTLED and side.has_acked and side.place(side.acked) >= side.next:
+            past.clear()
+            self._history -= side.past_bytes
+            side.past_bytes = 0
         past.append(piece)
         size += PIECE_COST
         side.past_bytes += size
         self._history += size
         if side.past_bytes > 2 * PAST:  # seldom, so that what is left is seldom moved
             count: i64 = 0
-            left: i64 = side.past_bytes
-            while left > PAST:
-                left -= len(past[count].data) + PIECE_COST
+            while side.past_bytes > PAST:
+                old: i64 = len(past[count].data) + PIECE_COST
+                side.past_bytes -= old
+                self._history -= old
                 count += 1
-            self._drop(side, count)
-        if self._history > SETTLED:
-            self._drop(side, _first_unsettled(side))
+            del past[:count]
         while self._history > HISTORY:
             oldest = self.remembered_sides[next(iter(self.remembered_sides))]
             kept = oldest.past[-1:] if len(oldest.past) > 1 else NO_PAST
@@ -165,15 +166,6 @@ class Sequencer:
                 oldest.past_bytes = len(kept[0].data) + PIECE_COST
                 self._history += oldest.past_bytes
                 self.remembered_sides[oldest.number] = oldest
-
-    def _drop(self, side: Side, total: i64) -> None:
-        """Keep that many of a direction's oldest pieces no longer."""
-        size: i64 = 0
-        for index in range(total):
-            size += len(side.past[index].data) + PIECE_COST
-        side.past_bytes -= size
-        self._history -= size
-        del side.past[:total]
 
     def forget(self, side: Side) -> None:
         """Keep no pieces of a direction any more."""
@@ -519,18 +511,3 @@ class Sequencer:
                 self._none_waits(side)
             else:
                 side.waiting_since = side.held[0].time_us
-
-
-def _first_unsettled(side: Side) -> i64:
-    """The index of the first remembered piece that the other side has not acknowledged, or of the last."""
-    last: i64 = len(side.past) - 1
-    index: i64 = 0
-    if side.has_acked:
-        acked: i64 = side.place(side.acked) - side.origin
-        while index < last:
-            piece = side.past[index]
-            end: i64 = piece.offset
-            if end + len(piece.data) > acked:
-                break
-            index += 1
-    return index
