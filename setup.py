@@ -245,9 +245,10 @@ def translate(modules: list[Path], build: Path) -> "list[Extension]":
         extension.extra_compile_args = [flag for flag in extension.extra_compile_args if flag != "-Werror"]
     library = extensions[0]
     library.sources = joined(library.sources, modules, build / "c")
-    direct = ["-fno-semantic-interposition", "-fvisibility=hidden"]  # calls between the files, and no more
-    if os.name == "posix" and has_compiler(*direct):
-        library.extra_compile_args += direct
+    # calls between the files are direct, and those of Python take no second jump
+    for flags in (["-fno-semantic-interposition", "-fvisibility=hidden"], ["-fno-plt"]):
+        if os.name == "posix" and has_compiler(*flags):
+            library.extra_compile_args += flags
     return [library, *entries(extensions[1:], build / "c")]
 
 
