@@ -281,6 +281,9 @@ class Document:
         """Read an int in any of its forms."""
         cursor = self.cursor
         byte = cursor.peek()
+        if 0 <= byte < 0x30:
+            cursor.pos += 1
+            return byte
         if byte >= 0 and not is_int(byte):
             raise cursor.error("bad-value", cursor.pos, f"expected {what}, an int, not {byte:02x}")
         byte = cursor.u8(what)
@@ -580,6 +583,8 @@ class Document:
                 elif byte == v.LATIN1 and (size <= v.LONGEST_SHORT or not shortest):
                     head |= v.EXACT << FORM_SHIFT
                 return tape.leaf(head, start, end, content)
+        if byte == v.UTF16LE and shortest and v.is_usual_utf16(data, content, end):
+            return tape.leaf(head | t.UTF16LE, start, end, content)
         kind = v.TEXT_KINDS[int(max(byte, v.LATIN1))]
         node = tape.leaf(head | kind, start, end, content)
         text = Node(tape, int(node), cursor.buffer).text

@@ -45,14 +45,15 @@ class Names:
         self.buffer: Final = buffer
         self.count: i64 = 0  # definitions so far
         self.nodes: vec[i64] = vec[i64](capacity=_ROOM)  # the node that defines each number
-        self.slots: vec[i64] = _FREE[:]  # by the hash of a text: 1 + its number
+        self.slots: vec[i64] = _FREE[:]  # by the hash of a text: `first` + its number; less in a free slot
+        self.first: i64 = 1  # above all that earlier documents left in the slots
         self.any: _AnyNames | None = None  # all names, once there is an unusual one
 
     def clear(self) -> None:
         """Start another document."""
         if self.count:
+            self.first += self.count
             self.count = 0
-            self.slots = _FREE[:]
             self.any = None
 
     def find(self, number: i64) -> i64:
@@ -98,9 +99,9 @@ class Names:
         mask: i64 = len(slots) - 1
         slot = slot_of(data, at, size) & mask
         for _ in range(_MOST_TRIES):
-            other = slots[slot] - 1
+            other = slots[slot] - self.first
             if other < 0:
-                slots[slot] = number + 1
+                slots[slot] = self.first + number
                 return True
             known = self.nodes[other] + 1
             first = tape.number(known)

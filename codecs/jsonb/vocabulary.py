@@ -266,6 +266,30 @@ def encoded(text: str, byte: int) -> bytes | None:
         return None
 
 
+def mostly_wide(data: bytes, start: i64, end: i64) -> bool:
+    """Whether the usual writer takes a text that is not LATIN1 as it is there in UTF-16LE."""
+    low: i64 = 0
+    at = start
+    while at + 1 < end and at < start + 128:
+        if data[at] == 0 or data[at + 1] == 0:
+            low += 1
+        at += 2
+    return low == 0 or (end - start) // 2 // low >= 3
+
+
+def is_usual_utf16(data: bytes, start: i64, end: i64) -> bool:
+    """Whether these bytes are a text in UTF-16LE, without surrogates, that the usual writer writes so."""
+    if end - start & 1:
+        return False
+    high: i64 = 0
+    for at in range(start + 1, end, 2):
+        byte: i64 = data[at]
+        if byte & 0xF8 == 0xD8:
+            return False
+        high |= byte
+    return high != 0 and mostly_wide(data, start, end)
+
+
 def double_bits(value: float) -> int:
     """The 64 bits of a double, as a signed integer."""
     return int.from_bytes(pack(">d", value), signed=True)
@@ -293,12 +317,7 @@ def usual_encoding(text: str) -> int:
     if not text or ord(max(text)) < 256:
         return LATIN1
     wide = text.encode("utf-16-le", "surrogatepass")
-    units = len(wide) // 2
-    low = 0
-    for at in range(0, min(len(wide), 128), 2):
-        if wide[at] == 0 or wide[at + 1] == 0:
-            low += 1
-    if low == 0 or units // low >= 3:
+    if mostly_wide(wide, 0, len(wide)):
         return UTF16LE
     try:
         return UTF8 if len(text.encode()) <= len(wide) else UTF16LE
