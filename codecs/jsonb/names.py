@@ -98,7 +98,9 @@ class Names:
         slots = self.slots
         mask: i64 = len(slots) - 1
         slot = slot_of(data, at, size) & mask
-        for _ in range(_MOST_TRIES):
+        tries: i64 = 0
+        while tries < _MOST_TRIES:
+            tries += 1
             other = slots[slot] - self.first
             if other < 0:
                 slots[slot] = self.first + number
