@@ -31,21 +31,25 @@ else:
 class Words(Parameter):
     """One of several words, which are looked up only when needed."""
 
-    def __init__(self, name: str, words: Callable[[], dict[str, str]]) -> None:
+    def __init__(
+        self, name: str, words: Callable[[], dict[str, str]], known_as: Callable[[str], str] = str
+    ) -> None:
         self.name = name
         self.words = words
+        self.known_as = known_as  # the word that another name stands for
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Check the name of a protocol."""
+        """Check the word."""
         words = self.words()
-        if value not in words:
-            self.none_of(str(value), words, param, ctx)
-        return str(value)
+        word = self.known_as(str(value))
+        if word not in words:
+            self.none_of(word, words, param, ctx)
+        return word
 
     def none_of(
         self, value: str, words: dict[str, str], param: click.Parameter | None, ctx: click.Context | None
     ) -> None:
-        """Fail with the list of protocols."""
+        """Fail with the list of words."""
         from wirelens.codecs.json_input import nearest_name
 
         nearest = nearest_name(value, words)
@@ -55,7 +59,7 @@ class Words(Parameter):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Names of protocols that complete what is typed."""
+        """Words that complete what is typed."""
         from click.shell_completion import CompletionItem
 
         return [
@@ -69,6 +73,12 @@ def _protocols() -> dict[str, str]:
     from wirelens.codecs import registry
 
     return {name: registry.entry(name).title for name in registry.names()}
+
+
+def _protocol_id(name: str) -> str:
+    from wirelens.codecs import registry
+
+    return registry.id_of(name)
 
 
 def _forms() -> dict[str, str]:
@@ -93,7 +103,7 @@ class FlowNumber(Parameter):
         return FlowChoice(int(number), "cs".index(value[-1]) if len(value) > len(number) else None)
 
 
-PROTOCOL: Final = Words("protocol", _protocols)
+PROTOCOL: Final = Words("protocol", _protocols, _protocol_id)
 FLOW: Final = FlowNumber()
 FORM: Final = Words("form", _forms)
 PATH: Final = click.Path(allow_dash=True)

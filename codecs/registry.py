@@ -21,7 +21,8 @@ class Protocol(NamedTuple):
 
     `module` has CODECS, a tuple of codecs, one of which is named `id`. `title` and `source` (the text that
     specifies the protocol) are a line each. `ports` are the usual server ports: there the protocol needs a
-    little less evidence. `starts` are the bytes of which one begins the first message of every stream, empty
+    little less evidence. `inside`: protocols that are read inside it and have no entry, whose names are taken
+    for its id. `starts` are the bytes of which one begins the first message of every stream, empty
     if it may be any: other streams are not evidence, so that detection need not load the codec for them.
     """
 
@@ -31,6 +32,7 @@ class Protocol(NamedTuple):
     source: str
     ports: tuple[int, ...] = ()
     starts: bytes = b""
+    inside: tuple[str, ...] = ()
 
 
 # In the order of listings. Everything here is known without importing a codec.
@@ -132,10 +134,12 @@ PROTOCOLS: Final[tuple[Protocol, ...]] = (
         "HTTP/2 with gRPC and Triple of Dubbo 3",
         "RFC 9113, RFC 7541, gRPC over HTTP2",
         starts=b"\0P",  # frames up to 64 KiB, the preface: others are no evidence
+        inside=("grpc", "triple"),
     ),
 )
 
 _ENTRIES: Final[dict[str, Protocol]] = {protocol.id: protocol for protocol in PROTOCOLS}
+_INSIDE: Final[dict[str, str]] = {name: protocol.id for protocol in PROTOCOLS for name in protocol.inside}
 _loaded: Final[dict[str, Codec]] = {}
 
 
@@ -144,9 +148,14 @@ def names() -> list[str]:
     return list(_ENTRIES)
 
 
+def id_of(name: str) -> str:
+    """The id of the protocol in which one of that name is read; other names as they are."""
+    return _INSIDE.get(name, name)
+
+
 def entry(name: str) -> Protocol:
     """The entry of a protocol's id. Raises UnknownProtocolError."""
-    protocol = _ENTRIES.get(name)
+    protocol = _ENTRIES.get(id_of(name))
     if protocol is None:
         from wirelens.codecs.json_input import did_you_mean
 
@@ -159,9 +168,10 @@ def get(name: str) -> Codec:
     """The codec of a protocol's id. Raises UnknownProtocolError."""
     codec = _loaded.get(name)
     if codec is None:
-        for loaded in import_module(entry(name).module).CODECS:
+        protocol = entry(name)
+        for loaded in import_module(protocol.module).CODECS:
             _loaded[loaded.name] = loaded
-        codec = _loaded[name]
+        codec = _loaded[protocol.id]
     return codec
 
 
@@ -170,8 +180,9 @@ def notation(name: str) -> Notation:
 
     Raises UnknownProtocolError.
     """
-    package = entry(name).module.rpartition(".")[0]
-    found: Notation = import_module(package + ".schema").SCHEMAS[name]
+    protocol = entry(name)
+    package = protocol.module.rpartition(".")[0]
+    found: Notation = import_module(package + ".schema").SCHEMAS[protocol.id]
     return found
 
 

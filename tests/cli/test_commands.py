@@ -121,6 +121,13 @@ def test_unknown_options_and_commands(words: str, text: str, run: Run) -> None:
     assert result.stderr.rstrip().endswith(text)
 
 
+def test_protocols_inside_another_are_taken_for_it(run: Run) -> None:
+    for name in ("grpc", "triple"):
+        assert run("protocols", name).stdout == run("protocols", "http2").stdout
+        assert run("encode", "--as", name, "-", stdin='{"preface": true}').stdout.startswith("PRI * HTTP/2.0")
+    assert json.loads(run("protocols", "triple", "--format", "json").stdout)["protocol"] == "http2"
+
+
 def test_codes(run: Run) -> None:
     rows = json.loads(run("protocols", "--codes", "--format", "json").stdout)
     assert {row["code"]: row["text"] for row in rows} == {name: code.text for name, code in CODES.items()}
