@@ -145,6 +145,9 @@ class Loading:
         capture.report_rest(shown, capture.conversations.foreign)
 
     def _messages(self) -> int:
+        """The number of messages so far, with those that do not match --where."""
+        if self.selection is not None and self.selection.where is not None:
+            return self.selection.asked
         return sum(messages for messages, _ in self._counters.protocols.values())
 
     def _plain(self, item: Input) -> None:

@@ -85,6 +85,8 @@ def test_options_select() -> None:
     )
     points = rows("SELECT DISTINCT point FROM connections", "--point", "folder", CAPTURES)
     assert points == [{"point": CAPTURES}]
+    nothing = query(count, CLIENT, "--where", "method=nosuch")
+    assert (nothing.exit_code, nothing.stderr) == (0, "0 of 10 messages match\n")
     beyond = query(count, CLIENT, "--flow", "7")
     assert (beyond.exit_code, "no flow 7" in beyond.stderr) == (2, True)
     # a row as a whole needs its message, though its name is not in the text
