@@ -44,6 +44,7 @@ INTERPRETED = (
     "codecs/face",  # carries the documentation, which compiling drops
     "codecs/late_records.py",  # of late bytes, as above
     "codecs/hessian/java_time.py",  # for what is shown as Java prints it
+    "codecs/hessian/rows.py",  # for rows of numbers at the top level
     "codecs/hessian/throwable.py",  # for stack traces
     "codecs/http2",  # frames are few, and much of the work is in large pieces of bytes
     "codecs/jsonb/encoding.py",  # messages one by one

@@ -155,6 +155,9 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
     if junk:
         weighing.bits = weighing.best + JUNK
         weighing.add_objection("what follows is not a message")
+    if weighing.row and weighing.row + SEVERAL > weighing.bits:
+        weighing.bits = weighing.row + SEVERAL
+        weighing.heads.append("a row of numbers of several sizes")
     if weighing.classes and weighing.objects == 0 and not settle:
         weighing.bits += USELESS
         weighing.add_objection("class definitions without an object")
@@ -163,22 +166,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
         if _is_2006(start_of):
             refused = "hessian-2006"
     whole = not failed and not junk and cursor.pos == len(data)
-    at_end = CUT if settle else 0.0
-    if whole:
-        at_end = 2.0
-        if weighing.longest >= 4:
-            items = weighing.longest
-            while items > 1 and at_end < 12.0:
-                at_end += 1.0
-                items >>= 1
-        if weighing.last_text == cursor.pos:
-            at_end = max(at_end, weighing.last_bits)
-        elif data[len(data) - 1] == 0x7A or data[len(data) - 1] == 0x5A:
-            at_end = max(at_end, 4.0)
-        if weighing.numbers > MOST_NUMBERS:
-            at_end += float(min(weighing.numbers - MOST_NUMBERS, MOST_NUMBERS))
-        if values > 1 and weighing.last_text == cursor.pos:
-            at_end = min(at_end, 4.0)  # a row of texts can end anywhere
+    at_end = _at_end(weighing, data, values) if whole else CUT if settle else 0.0
     if dialect != d.FINAL:
         weighing.bits -= 0.125 if dialect == d.DRAFT else 0.25  # less common today
     one = messages == 1 and values <= 1
@@ -198,6 +186,25 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
         refused=refused,
         unfinished=unfinished,
     )
+
+
+def _at_end(weighing: Weighing, data: bytes, values: i64) -> float:
+    """Bits of an end where all of the data is used up."""
+    at_end = 2.0
+    if weighing.longest >= 4:
+        items = weighing.longest
+        while items > 1 and at_end < 12.0:
+            at_end += 1.0
+            items >>= 1
+    if weighing.last_text == len(data):
+        at_end = max(at_end, weighing.last_bits)
+    elif data[len(data) - 1] == 0x7A or data[len(data) - 1] == 0x5A:
+        at_end = max(at_end, 4.0)
+    if weighing.numbers > MOST_NUMBERS:
+        at_end += float(min(weighing.numbers - MOST_NUMBERS, MOST_NUMBERS))
+    if values > 1 and weighing.last_text == len(data):
+        at_end = min(at_end, 4.0)  # a row of texts can end anywhere
+    return at_end
 
 
 def _as_values(buffer: Buffer, start: i64, end: i64, tape: Tape) -> Tape:

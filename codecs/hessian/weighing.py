@@ -15,6 +15,7 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.background import MEETS
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.message_forms import VALUES
+from wirelens.codecs.hessian.rows import LARGEST, LEAST, row_bits
 from wirelens.codecs.node import shortest_utf8
 from wirelens.codecs.tape import Tape
 
@@ -77,6 +78,7 @@ class Weighing:
         self.last_number: i64 = -1
         self.at_top = False
         self.top_texts: i64 = 0
+        self.row = 0.0  # bits of a row of numbers that the bytes start with
         self.best = 0.0  # the most bits at the end of a message or of a value at the top
         self.objects: i64 = 0
         self.numbers: i64 = 0  # opcodes of ints and longs that counted
@@ -135,6 +137,8 @@ class Weighing:
                 self.last_text = -1
             index = self.node(tape, words, index)
         self.data = data
+        if values and start == 0 and count - 2 >= LEAST and end - tape.end(count - 1) < LARGEST:
+            self.row = row_bits(self.dialect, tape)
 
     def packets(self, tape: Tape) -> None:
         """Weigh a framing of packets: bytes where lengths predict them, less the cost of empty packets."""
@@ -313,6 +317,10 @@ class Weighing:
                 part += 1
         last: i64 = self.data[end - 1] if end <= len(self.data) else 0
         gained = 2.0 if end < len(self.data) else 1.0
+        if (
+            self.dialect == d.FINAL and 0x70 <= opcode < 0x80
+        ):  # short lists: numbers of bytes alike open each of these often
+            k = max(k, self.occurrences(0x01 if opcode < 0x78 else 0x02))  # places that no opcode takes
         closed = last == 0x5A if self.dialect == d.FINAL else last == 0x7A
         letters = kind == t.MAP or opcode == 0x55 or opcode == 0x57 or self.dialect != d.FINAL
         if closed and letters and opcode != 0x76:

@@ -5,7 +5,7 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from wirelens import codecs
 from wirelens.codecs.detection import MARGIN, THRESHOLD, WHOLE, detect
+from wirelens.codecs.node import Json
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 VECTORS = ROOT / "tests/vectors"
@@ -292,6 +293,44 @@ def test_large_repetitive_inputs(unit: bytes) -> None:
     """Bytes that lead a decoder far must not lead detection to a claim, unless it is ESNP's entries."""
     found = codecs.detect(unit * (1 << 16 >> 2))
     assert found.protocol == ("esnp-line" if unit[0] == 0x1E else "unknown")
+
+
+def numbers_of(sizes: Iterable[int], chooser: random.Random, as_long: bool = False) -> list[Json]:
+    """Numbers that Hessian writes in these sizes."""
+    bounds = {1: 16, 2: 2048, 3: 1 << 18}
+    drawn = [chooser.randrange(bounds[size] // 2, bounds[size]) for size in sizes]
+    return [{"$long": number} for number in drawn] if as_long else list(drawn)
+
+
+@pytest.mark.parametrize("as_long", [False, True])
+@pytest.mark.parametrize("protocol", ["hessian2", "hessian2-draft"])
+def test_a_row_of_numbers_of_several_sizes_is_known(protocol: str, as_long: bool) -> None:
+    chooser = random.Random(1)
+    drawn = numbers_of(chooser.choices((1, 2, 3), (4, 4, 1), k=100_001), chooser, as_long)
+    counted: list[Json] = [{"$long": number} if as_long else number for number in range(100_001)]
+    for values in (drawn, counted):
+        found = names(codecs.encode({"values": values}, protocol))
+        assert protocol in found
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_row_of_numbers_of_one_size_is_an_array_of_samples(size: int) -> None:
+    """Each of these is, byte for byte, an array of samples of that size whose high bytes are alike."""
+    chooser = random.Random(size)
+    for values in (numbers_of([size] * 5000, chooser), numbers_of([size], chooser) * 5000):
+        data = codecs.encode({"values": values}, "hessian2")
+        assert len(data) == 5000 * size
+        assert names(data) == ("unknown",)
+
+
+@pytest.mark.parametrize("low", [0x78, 0x80, 0x90, 0xA0])
+def test_pixels_are_not_a_row_of_values(low: int) -> None:
+    chooser = random.Random(low)
+    pixels = bytes([low + chooser.randrange(0x20) for _ in range(3000)])
+    walk = bytearray([low])
+    for _ in range(3000):
+        walk.append(min(0xD0, max(0x70, walk[-1] + chooser.randrange(-6, 7))))
+    assert names(pixels) == names(bytes(walk)) == ("unknown",)
 
 
 def measured(*arguments: str) -> dict[str, Any]:
