@@ -29,6 +29,10 @@ MEANT: Final[dict[str, str]] = {
     **dict.fromkeys(("group-by", "groupby"), "--by"),
     **dict.fromkeys(("head", "top", "max", "count"), "--limit"),
     **dict.fromkeys(("level", "max-depth"), "--depth"),
+    **dict.fromkeys(("slow", "slowest", "order", "order-by", "by-latency"), "--sort latency"),
+    **dict.fromkeys(("errors", "failed", "failures"), "--where outcome=error"),
+    **dict.fromkeys(("method", "service", "kind", "client", "server", "host", "ip"), "--where"),
+    **dict.fromkeys(("since", "until", "after", "before", "start", "end"), "--where"),
     **dict.fromkeys(("interval", "watch"), "--every"),
 }
 FILES: Final = ("--file", "--infile", "--in", "--read", "--capture", "--pcap", "-r")  # inputs are arguments
