@@ -16,7 +16,7 @@ from wirelens.codecs.tape import Buffer, Tape
 # Bytes of one message that may wait for their rest: with these, all escaped in JSON, it takes less than 2 GB.
 MAX_MESSAGE: Final = 7 << 24
 OPAQUE_BYTES: Final = 1 << 20  # bytes of no known protocol that one record holds at most
-ATTEMPT_FACTOR: Final = 8  # bytes that may be read over again for each byte that came in
+ATTEMPT_FACTOR: Final = 4  # bytes that may be read over again for each byte that came in
 TOO_MUCH: Final = "not enough memory for this message"  # text of error `limit`
 ATTEMPT_FREE: Final = 1 << 16
 JOIN_BYTES: Final = 1 << 16  # bytes in which a first message is looked for, then in the next ones
@@ -70,6 +70,7 @@ class Decoder:
         self._read_again: i64 = 0
         self._first: Final[i64] = base
         self._wasted: i64 = 0  # bytes read in messages that failed
+        self._nodes: i64 = 0  # that the message at `_pos` had when it was read last, incomplete
         if protocol is not None and protocol != UNKNOWN:
             self.codec = registry.get(protocol)
             self.settled = True
@@ -239,6 +240,9 @@ class Decoder:
         while self._pos < end:
             start = self._pos
             tape = Tape(buffer, room)
+            if self._nodes:
+                tape.reserve(self._nodes)
+                self._nodes = 0
             cursor = Cursor(buffer, start, end)
             try:
                 codec.decode(cursor, tape, final)
@@ -250,6 +254,7 @@ class Decoder:
                     and error.needed - start <= MAX_MESSAGE
                 ):
                     self._wanted = error.needed
+                    self._nodes = tape.size()
                     return
                 tape.close_from(0, min(cursor.pos, end))
                 reached = min(max(cursor.pos, error.offset - self._base, start + 1), end)

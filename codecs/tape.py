@@ -240,6 +240,15 @@ class Tape:
         self.count = index + 1
         return index
 
+    def reserve(self, nodes: i64) -> None:
+        """Make room for at least so many nodes at once: step by step each step copies all before it."""
+        size = nodes * WIDTH
+        if size > len(self.words):
+            words: vec[i64] = vec[i64](capacity=size + len(_ROOM))
+            while len(words) < size:
+                words = extend(words, _ROOM)
+            self.words = words
+
     def _more(self, start: i64) -> vec[i64]:
         """Make room for more nodes, of which the next starts at `start`; the words. Raises `limit`."""
         words = self.words
