@@ -91,6 +91,8 @@ class Run:
 
     def report(self, output: Output, everything: bool) -> None:
         """As text, each under its name if there are several."""
+        from wirelens.codecs.words import clean
+
         first = True
         for item, examined in self.results():
             flow = examined.flow
@@ -99,7 +101,7 @@ class Run:
             first = False
             if self.inputs.several or flow:
                 name = item.name if self.inputs.several else ""
-                output.line([("heading", "  ".join([part for part in (name, flow) if part]))])
+                output.line([("heading", clean("  ".join([part for part in (name, flow) if part])))])
             report(examined, output, everything)
 
     def as_json(self, everything: bool) -> Iterator[str]:

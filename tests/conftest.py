@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))  # for modules that tests share
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "captures")]  # for modules that tests share
 
 COMMON: Final[dict[str, Any]] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # The same examples in each run and for everyone, so that a change fails only for what it changed.

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import planted
 import pytest
 from click.testing import CliRunner
 
@@ -82,6 +83,47 @@ def test_names_are_cleaned_on_standard_error(tmp_path: Path) -> None:
     for char in "\x1b\x07\u202e":
         assert char not in result.output
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["decode"],
+        ["decode", "--format", "summary"],
+        ["decode", "--format", "hex"],
+        ["decode", "--format", "json"],
+        ["decode", "-v"],
+        ["detect"],
+        ["detect", "-v"],
+        ["detect", "--format", "json"],
+        ["flows", "--point", "folder"],
+        ["flows", "--format", "json"],
+        ["calls"],
+        ["calls", "--call", "1"],
+        ["calls", "--format", "jsonl"],
+        ["calls", "--format", "csv"],
+        ["stats"],
+        ["diff"],
+        ["annotate"],
+        ["bytes", "--to", "dump"],
+    ],
+    ids=" ".join,
+)
+def test_names_are_cleaned_by_every_command(run: Run, tmp_path: Path, words: list[str]) -> None:
+    """Of folders and files; what is meant for other programs escapes them in its own way."""
+    folder = tmp_path / "f\x1b[31m"
+    folder.mkdir()
+    data, _ = planted.planted(4, 1, each=0, connections=1)
+    for part in "ab":
+        (folder / f"{part}\x1b]0;t\x07\u202e\x9b.pcap").write_bytes(data)
+        (folder / f"{part}\x1b]0;t\x07\u202e\x9b.bin").write_bytes(bytes.fromhex("4802005290"))
+    (folder / "empty\x1b\u202e.bin").write_bytes(b"")
+    inputs = sorted(map(str, folder.glob("[ab]*.pcap"))) if words[0] == "diff" else [str(folder)]
+    rest = ["-o", str(tmp_path / "o.pcapng")] if words[0] == "annotate" else []
+    result = run(*words, *inputs, *rest)
+    for char in "\x1b\x07\u202e\x9b":
+        assert char not in result.stdout
+        assert char not in result.stderr
 
 
 def test_a_compressed_payload_is_unpacked_up_to_a_ratio(run: Run, tmp_path: Path) -> None:
