@@ -26,7 +26,7 @@ class CancelledError(Exception):
 class Cancelling:
     """A context, in the main thread, in which the first signal raises KeyboardInterrupt and is remembered.
 
-    Once the run commits, signals are only remembered: it counts as done.
+    Once the run commits, signals are only remembered: it counts as done. So they are between two runs.
     """
 
     def __init__(self) -> None:
@@ -79,6 +79,18 @@ class Cancelling:
         with self._lock:
             self.check()
             self.committing = True
+
+    def end_commit(self) -> bool:
+        """Let signals cancel again; whether to go on. After a signal they are still only remembered."""
+        with self._lock:
+            self.committing = bool(self.signal)
+            return not self.signal
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, while signals are only remembered, until there is one."""
+        end = time.monotonic() + seconds
+        while not self.signal and (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, AGAIN_SECONDS))
 
 
 def _say_nothing(_server: BaseServer, request: Any, client_address: Any) -> None:

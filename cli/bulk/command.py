@@ -18,16 +18,21 @@ if TYPE_CHECKING:
     from wirelens.cli.bulk.job import Job
     from wirelens.cli.bulk.progress import Display
     from wirelens.cli.bulk.report import Report
+    from wirelens.cli.bulk.watching import Rounds
 
 EPILOG: Final = """\b
 Examples:
   wirelens bulk captures/ out                        a table in out/messages
   wirelens bulk --resume captures/ out               later: only new files
+  wirelens bulk --watch captures/ out                convert new files as they come, until Ctrl-C
   wirelens bulk --master spark://host:7077 s3://b/in s3://b/out
 
 \b
 Exit status: 0 success; 1 more errors than --max-errors; 2 nothing was converted;
-130 (SIGINT) or 143 (SIGTERM) cancelled: run the same command again."""
+130 (SIGINT) or 143 (SIGTERM) cancelled: run the same command again. With --watch, a signal
+between two runs is the ordinary end: 0 or 1."""
+
+EVERY_SECONDS: Final = 10.0  # between two looks at the sources with --watch
 
 
 @click.command(
@@ -61,6 +66,16 @@ Exit status: 0 success; 1 more errors than --max-errors; 2 nothing was converted
 )
 @click.option(
     "--final", is_flag=True, help="With --resume: the last run; unfinished streams go to the quarantine."
+)
+@click.option(
+    "--watch", is_flag=True, help="Stay, and convert what is new as --resume does, until Ctrl-C or SIGTERM."
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(0.1),
+    default=None,
+    metavar="SECONDS",
+    help="With --watch: the time between two looks at SRC; 10 by default.",
 )
 @click.option(
     "--redo",
@@ -130,6 +145,8 @@ def command(
     mode: str,
     resume: bool,
     final: bool,
+    watch: bool,
+    every: float | None,
     redo_files: tuple[str, ...],
     redo_quarantine: bool,
     redo_before: str,
@@ -158,6 +175,10 @@ def command(
     if final and not resume:
         raise click.UsageError("--final needs --resume")
     redo = bool(redo_files or redo_quarantine or redo_before)
+    if watch and (final or redo or mode != "errorifexists"):
+        raise click.UsageError("--watch goes on as --resume does: --final, --redo… and --mode are other runs")
+    if every is not None and not watch:
+        raise click.UsageError("--every needs --watch")
     if (redo or compact) and mode == "overwrite":
         raise click.UsageError("--mode overwrite converts everything again, into few files")
     if redo_before and not any(sign.isdigit() for sign in redo_before):
@@ -183,12 +204,13 @@ def command(
         list(session.parse_conf(conf))
         from wirelens.cli.bulk.job import Job, JobOptions
         from wirelens.cli.bulk.redo import Redo
+        from wirelens.cli.bulk.watching import SETTLE_SECONDS, Rounds
 
         job_options = JobOptions(
             places[:-1],
             places[-1],
             mode,
-            resume or redo,
+            resume or redo or watch,
             final or (redo and not resume),
             protocol or "",
             form == "jsonl",
@@ -200,12 +222,14 @@ def command(
             where,
             Redo(redo_quarantine, redo_files, redo_before) if redo else None,
             compact,
+            SETTLE_SECONDS if watch else 0.0,
         )
         job = Job(job_options)
         if dry_run:
             _dry_run(job)
             return
-        status = _run(job, master, remote, conf, report_file, progress, max_errors, stderr)
+        rounds = Rounds(job, (every or EVERY_SECONDS) if watch else 0)
+        status = _run(rounds, master, remote, conf, report_file, progress, max_errors, stderr)
     except (session.NoSparkError, NoJavaError, NotAllowedError, ValueError) as error:
         raise RefusedError(str(error)) from None
     except FileNotFoundError as error:
@@ -225,7 +249,7 @@ def _dry_run(job: Job) -> None:
 
 
 def _run(
-    job: Job,
+    rounds: Rounds,
     master: str,
     remote: str,
     conf: tuple[str, ...],
@@ -238,7 +262,6 @@ def _run(
     import tempfile
     from pathlib import Path
 
-    from wirelens.cli.bulk import report as reports
     from wirelens.cli.bulk import session
     from wirelens.cli.bulk.cancelling import STOP_SECONDS, CancelledError, Cancelling, within
     from wirelens.cli.bulk.java import NoJavaError
@@ -249,18 +272,22 @@ def _run(
     log = Path(tempfile.mkstemp(prefix="wirelens-spark-", suffix=".log")[1])
     keep_log = False
 
-    def failed(text: str) -> None:
+    def failed(text: str, status: int) -> int:
+        """Show why the run ended early, with the report of those before it."""
         display.show(text)
-        if report_file is not None:
-            _write_report(report_file, reports.failure_json(text, job.options.target))
+        _end(rounds, report_file, text)
+        return status
 
+    def convert(job: Job) -> Report:
+        return _work(job, spark, display, cancelling)
+
+    job = rounds.job
     with Display(stderr, progress) as display, Cancelling() as cancelling:
         try:
             display.step("Looking at the files")
             job.inspect()
-            if progress is not False:
-                display.show(f"{len(job.inputs):,} files, {size_text(job.total)}")
-            if job.idle:
+            display.note(f"{len(job.inputs):,} files, {size_text(job.total)}")
+            if job.idle and not rounds.watching:
                 display.show("Nothing new to convert." if job.skipped else "No files to convert.")
                 return 0 if job.skipped else 2
             display.step("Starting Spark, about ten seconds")
@@ -271,7 +298,7 @@ def _run(
                 raise
             cancelling.install()
             try:
-                report = _work(job, spark, display, cancelling)
+                rounds.work(convert, cancelling, display)
             finally:
                 display.step("Stopping Spark")
                 if not cancelling.signal:
@@ -281,28 +308,41 @@ def _run(
         except (KeyboardInterrupt, CancelledError):
             if cancelling.committing:
                 display.show("Interrupted while files were moved into place: the next run moves the rest.")
-            else:
-                failed("Interrupted: the tables are as before; run the same command again.")
-            return cancelling.status
+                return cancelling.status
+            before = " this one" if rounds.report is not None else ""
+            text = f"Interrupted: the tables are as before{before}; run the same command again."
+            return failed(text, cancelling.status)
         except UnbalancedError as error:
-            failed(f"Error: {error}. This is a bug in wirelens; nothing was converted.")
-            return 70
+            return failed(f"Error: {error}. This is a bug in wirelens; nothing was converted.", 70)
         except Exception as error:
             ended = session.java_ended()
             known = (OSError, ValueError, NotAllowedError, session.NoSparkError, NoJavaError)
             if isinstance(error, known) and not ended:
+                if rounds.report is not None:
+                    _end(rounds, report_file, str(error))
                 raise
             keep_log = True
-            failed(f"Error: {ended or _cause(error)}. Nothing was converted. The log of Spark is {log}")
-            return 2
+            why = ended or _cause(error)
+            return failed(f"Error: {why}. Nothing was converted. The log of Spark is {log}", 2)
         finally:
-            job.run.end()
+            rounds.job.run.end()
             if not keep_log:
                 log.unlink(missing_ok=True)
-    click.echo(reports.text(report, job.options.target))
+    errors = _end(rounds, report_file)
+    return 1 if errors > max_errors else 0
+
+
+def _end(rounds: Rounds, report_file: str | None, error: str = "") -> int:
+    """Print and write the report; how many errors it has. `error` is why the last run failed."""
+    from wirelens.cli.bulk import report as reports
+
+    report, target = rounds.report, rounds.job.options.target
+    if report is not None:
+        click.echo(reports.text(report, target))
     if report_file is not None:
-        _write_report(report_file, reports.as_json(report, job.options.target))
-    return 1 if report.errors > max_errors else 0
+        plain = reports.failure_json(error, target) if error else {}
+        _write_report(report_file, plain | (reports.as_json(report, target) if report is not None else {}))
+    return report.errors if report is not None else 0
 
 
 def _work(job: Job, spark: object, display: Display, cancelling: Cancelling) -> Report:
@@ -347,6 +387,7 @@ def _work(job: Job, spark: object, display: Display, cancelling: Cancelling) -> 
         # A commit that was begun is brought to its end, if that does not take too long.
         if not done.wait(CANCEL_SECONDS):
             raise KeyboardInterrupt
+        watch.end()
     except KeyboardInterrupt:
         display.step("Cancelling")
         if not cancelling.committing and not cancel(watch.cancel, done):

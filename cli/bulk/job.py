@@ -40,6 +40,7 @@ from wirelens.cli.bulk.plan import (
     Tail,
     group,
     inspect_files,
+    is_settled,
     load_state,
     split,
 )
@@ -90,6 +91,7 @@ class JobOptions:
     where: tuple[str, ...] = ()  # expressions that messages have to match
     redo: Redo | None = None  # what to convert again; with `resume`
     compact: bool = False  # put small part files together
+    settle_seconds: float = 0.0  # files written more recently are left to another run, unless they may grow
 
 
 class Job:
@@ -108,6 +110,7 @@ class Job:
         )
         self.run = Run(options.target)
         self.final = options.final or not options.resume
+        self.files: dict[str, File] = {}  # what was found in the sources
         self.inputs: list[Input] = []
         self.ranges: list[Range] = []
         self.order: list[int] = []  # the numbers of inputs as they were given, files of a folder by name
@@ -130,12 +133,10 @@ class Job:
         options = self.options
         if options.delta and not delta.is_installed():
             raise NotAllowedError(f"Delta Lake tables need a package:  {install_command('delta')}")
-        files: dict[str, File] = {}
         for source in options.sources:
             if is_inside(options.target, source):
                 raise NotAllowedError(f"{shown(options.target)} is inside {shown(source)}, which is read")
-            for file in find(source):
-                files[file.name] = file
+        self.files = files = self.find()
         self.state = self.run.begin(options.mode, options.resume) if changing else self.run.peek()
         if not changing and (options.mode != "overwrite" or options.resume):
             self.run.check_layout(self.state)
@@ -169,6 +170,14 @@ class Job:
                 self.inputs.append(item)
         self.total = sum(item.size for item in self.inputs)
         self.order = [item.number for item in sorted(self.inputs, key=lambda item: places[item.name])]
+
+    def find(self) -> dict[str, File]:
+        """The files that are there to be read, by their names. Raises OSError."""
+        files = {file.name: file for source in self.options.sources for file in find(source)}
+        if self.options.settle_seconds:
+            latest_us = int((time.time() - self.options.settle_seconds) * 1_000_000)
+            files = {name: file for name, file in files.items() if is_settled(file, latest_us)}
+        return files
 
     def _check_settings(self) -> None:
         """Check that this run can add to what is there. Raises NotAllowedError."""

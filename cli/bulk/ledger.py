@@ -90,6 +90,10 @@ class NotAllowedError(Exception):
     """The state of the folder does not allow this run; the text states why and what to do."""
 
 
+class ActiveRunError(NotAllowedError):
+    """Another run is active on the folder."""
+
+
 class State(NamedTuple):
     """What a folder holds: the rows of the ledger, and the files of unfinished streams.
 
@@ -158,7 +162,7 @@ class Run:
                 begun = any(not owner for _, owner in others) and polls < CLAIM_POLLS
                 for name, owner in living:
                     if owner.get("active", True) or name < self.name:
-                        raise NotAllowedError(
+                        raise ActiveRunError(
                             f"another run is active on {shown(self.folder.place)}: "
                             f"{name} on {owner['host']}, process {owner['pid']}"
                         )

@@ -9,7 +9,7 @@ from wirelens.cli.bulk.files import File, Readers
 from wirelens.cli.bulk.ledger import LedgerRow
 from wirelens.codecs.captures import FRESH, READABLE, Part, State
 from wirelens.codecs.captures import split as split_capture
-from wirelens.codecs.captures.magic import head_size, unsupported
+from wirelens.codecs.captures.magic import SNIFF_LENGTH, head_size, sniff, unsupported
 from wirelens.codecs.captures.merge import NO_START, start_of
 
 HEAD_BYTES = 1 << 16  # of each file, inspected before the run
@@ -81,6 +81,16 @@ class Tail(NamedTuple):
     offset: int
     state: State
     time: int
+
+
+def is_settled(file: File, latest_us: int) -> bool:
+    """Whether a file may be read: last written by `latest_us`, or a capture, which is read as it grows."""
+    if file.modified_us <= latest_us:
+        return True
+    try:
+        return sniff(Readers().head(file.root, file.path, SNIFF_LENGTH)) in READABLE
+    except OSError:
+        return False
 
 
 def inspect_files(files: Sequence[File], ledger: Sequence[LedgerRow], first_number: int) -> list[Input]:

@@ -51,6 +51,12 @@ class Watch:
             self.messages = spark.sparkContext.accumulator(0)
             self.errors = spark.sparkContext.accumulator(0)
 
+    def end(self) -> None:
+        """Ask no more."""
+        if self._remote:
+            handler: Any = self._update
+            self._spark.removeProgressHandler(handler)
+
     def progress(self) -> RunProgress:
         """The progress now; stages that Spark no longer reports stay as last seen."""
         if not self._remote:
@@ -151,6 +157,11 @@ class Display:
             self._rich.console.print(text, markup=False, highlight=False)
         else:
             print(text, file=self._file, flush=True)
+
+    def note(self, text: str) -> None:
+        """Show a line that stays, unless no progress is wanted."""
+        if not self._quiet:
+            self.show(text)
 
     def set_total(self, files: int, size: int) -> None:
         """Set the files and bytes to convert."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wirelens.cli.bulk.files import shown
 from wirelens.cli.bulk.progress import size_text, time_text
-from wirelens.cli.tables.counts import slowest_methods
+from wirelens.cli.tables.counts import SLOWEST, slowest_methods
 from wirelens.cli.unread import unread_packets
 from wirelens.codecs.words import clean
 
 SUMS = ("decoded", "quarantined", "unrecognised", "retransmitted", "late", "filtered", "pending")
 SELDOM = ("late", "filtered", "pending")  # those of SUMS that are shown only if there are some
 PROBLEMS_SHOWN = 10
+PROBLEMS_KEPT = 10_000  # of several runs
 SLOWEST_SHOWN = 5
 METHODS_SHOWN = 10
 METHODS_JSON = 100  # in JSON
@@ -52,6 +54,34 @@ class Report:
     slowest: list[tuple[int, str, str]] = field(default_factory=list)  # latency (µs), protocol, summary
     methods: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # calls, their µs, the longest
     problems: list[tuple[str, str, str]] = field(default_factory=list)  # file, code, text
+
+
+def added(first: Report, then: Report) -> Report:
+    """The report of two runs, one after the other."""
+    numbers = (
+        "files size read overhead payload decoded quarantined unrecognised retransmitted late filtered "
+        "packets flows messages errors repeated seconds decoding_seconds"
+    )
+    methods = {key: list(values) for key, values in first.methods.items()}
+    for key, (calls, total_us, longest_us) in then.methods.items():
+        before = methods.get(key, [0, 0, 0])
+        methods[key] = [before[0] + calls, before[1] + total_us, max(before[2], longest_us)]
+    protocols = dict(first.protocols)
+    for name, (messages, size) in then.protocols.items():
+        one = protocols.get(name, (0, 0))
+        protocols[name] = one[0] + messages, one[1] + size
+    return replace(
+        first,
+        **{name: getattr(first, name) + getattr(then, name) for name in numbers.split()},
+        pending=then.pending,
+        contradiction=first.contradiction or then.contradiction,
+        ignored=dict(Counter(first.ignored) + Counter(then.ignored)),
+        codes=dict(Counter(first.codes) + Counter(then.codes)),
+        protocols=protocols,
+        slowest=sorted(first.slowest + then.slowest, reverse=True)[:SLOWEST],
+        methods=methods,
+        problems=(first.problems + then.problems)[:PROBLEMS_KEPT],
+    )
 
 
 def text(report: Report, target: str) -> str:

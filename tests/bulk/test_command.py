@@ -51,6 +51,8 @@ def without_java(folder: Path) -> dict[str, str]:
         (["bulk", "a"], "sources and a target are needed"),
         (["bulk"], "Missing argument"),
         (["bulk", "--final", "a", "b"], "--final needs --resume"),
+        (["bulk", "--watch", "--mode", "append", "a", "b"], "--watch goes on as --resume does"),
+        (["bulk", "--every", "3", "a", "b"], "--every needs --watch"),
         (["bulk", "--master", "local", "--remote", "sc://x", "a", "b"], "exclude each other"),
         (["bulk", "--conf", "x", "a", "b"], "KEY=VALUE"),
         (["bulk", "--document", "variant", "--format", "jsonl", "a", "b"], "--document variant"),
@@ -166,20 +168,19 @@ class TestWithSpark:
         assert nothing.returncode == 0
         assert "Nothing new" in nothing.stderr
 
-    def test_names_that_are_not_utf8_and_folders_that_nobody_else_reads(self, tmp_path: Path) -> None:
+    def test_watching_names_that_are_not_utf8_in_folders_that_nobody_else_reads(self, tmp_path: Path) -> None:
         folder = os.fsencode(tmp_path / "in")
         os.mkdir(folder)
         capture = (ROOT / "examples/captures/esnp_line_tcp.pcap").read_bytes()
         names = [b"x\xff.pcap", b"\x1b[31m\xe9.pcap", "größe.pcap".encode()]
         for name in names:
             Path(os.fsdecode(folder + b"/" + name)).write_bytes(capture)
-        Path(os.fsdecode(folder + b"/y\xfe.bin")).write_bytes(bytes.fromhex("1e0000010800000000"))
         temporary = tmp_path / "tmp"
         temporary.mkdir()
         out = tmp_path / "out"
-        words = ["bulk", "--no-progress", "--master", "local[2]", str(tmp_path / "in"), str(out)]
+        words = ["bulk", "--watch", "--every", "0.2", "--no-progress", "--master", "local[2]"]
         run = subprocess.Popen(
-            [*COMMAND, *words],
+            [*COMMAND, *words, str(tmp_path / "in"), str(out)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             umask=0,
@@ -187,15 +188,25 @@ class TestWithSpark:
         )
         open_folders: set[str] = set()
         seen: set[str] = set()
+        commits = [out / "_ledger" / "_versions" / f"{number:08d}.json" for number in (1, 2)]
         while run.poll() is None:
             for path in temporary.glob("wirelens-*"):
                 with contextlib.suppress(FileNotFoundError):
                     seen.add(path.name)
                     if path.stat().st_mode & 0o077:
                         open_folders.add(path.name)
+            if commits and commits[0].exists():
+                if len(commits) == 2:
+                    late = Path(os.fsdecode(folder + b"/y\xfe.bin"))
+                    late.write_bytes(bytes.fromhex("1e0000010800000000"))
+                    os.utime(late, (0, 0))
+                else:  # a run that has begun to commit comes to its end
+                    run.send_signal(signal.SIGINT)
+                del commits[0]
             time.sleep(0.02)
         stdout, stderr = (pipe.read() for pipe in (run.stdout, run.stderr) if pipe is not None)
         assert run.returncode == 0, stderr
+        assert b"messages of 4 files" in stdout
         assert b"\x1b" not in stdout + stderr
         assert len(seen) > 1
         assert open_folders == set()
@@ -203,6 +214,7 @@ class TestWithSpark:
         files = {Path(row["file"]).name for row in table(out, "_ledger")}
         assert files == {"x\\udcff.pcap", "\x1b[31m\\udce9.pcap", "größe.pcap", "y\\udcfe.bin"}
         assert "y\\udcfe.bin" in {Path(row["file"]).name for row in table(out, "messages")}
+        assert not (out / "_runs").exists()
         sums_agree(out)
 
     @pytest.mark.parametrize("how", ["driver", "worker", "java", "interrupt", "terminate"])
