@@ -13,6 +13,7 @@ from typing import Self
 import pyspark
 
 from wirelens.cli.bulk.java import find_java
+from wirelens.cli.bulk.session import java_options
 
 
 class Cluster:
@@ -55,6 +56,8 @@ class Cluster:
             "SPARK_HOME": str(home),
             "SPARK_NO_DAEMONIZE": "1",
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_JAVA_OPTS": java_options(""),
+            "SPARK_DAEMON_MEMORY": "256m",
             "PYSPARK_PYTHON": sys.executable,
         }
         main = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]

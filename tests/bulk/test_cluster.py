@@ -10,6 +10,7 @@ import pytest
 from cluster import Cluster
 from inprocess import contents, sums_agree
 from made import frames, rotated
+from processes import has_rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 
@@ -23,6 +24,7 @@ job.BUCKET_BYTES = 10_000
 master, source, target, log = sys.argv[1:]
 # So that what the lost worker kept is given up soon.
 quick = ["spark.shuffle.io.maxRetries=1", "spark.shuffle.io.retryWait=1s"]
+quick += [f"spark.{side}.extraJavaOptions={session.java_options('')}" for side in ("driver", "executor")]
 spark = session.start(master, conf=["spark.executor.memory=512m", *quick], log=Path(log))
 work = job.Job(job.JobOptions([source], target))
 work.inspect()
@@ -32,15 +34,15 @@ work.run.end()
 
 
 def test_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
-    mixed = frames(21, 60)
-    rotated(mixed, 10, tmp_path / "in")
+    mixed = frames(21, 20)
+    rotated(mixed, 8, tmp_path / "in")
     out = tmp_path / "out"
     with Cluster(tmp_path) as cluster:
         words = [cluster.master, str(tmp_path / "in"), str(out), str(tmp_path / "driver.log")]
         run = subprocess.Popen([sys.executable, "-c", RUN, *words], stderr=subprocess.PIPE, text=True)
-        # Part files show that both stages are at work.
-        while run.poll() is None and not list(out.glob("_runs/*/stage/messages/**/*.parquet")):
-            time.sleep(0.02)
+        # Rows show that both stages are at work.
+        while run.poll() is None and not has_rows(out):
+            time.sleep(0.1)
         assert run.poll() is None, run.communicate()[1]
         cluster.kill_worker(0)
         _, stderr = run.communicate(timeout=300)

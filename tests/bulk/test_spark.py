@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +20,14 @@ import inprocess
 import pytest
 from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
+from processes import children, has_rows
 
-from wirelens.cli.bulk import counting
+from wirelens.cli.bulk import counting, session
+from wirelens.cli.bulk.cancelling import Cancelling
+from wirelens.cli.bulk.command import _work
 from wirelens.cli.bulk.job import Job, JobOptions
 from wirelens.cli.bulk.ledger import NotAllowedError
+from wirelens.cli.bulk.progress import Display
 from wirelens.cli.bulk.report import Report
 
 if TYPE_CHECKING:
@@ -164,6 +173,66 @@ def test_documents_as_variant(spark: SparkSession, sources: Path, tmp_path: Path
     asked = rows.selectExpr("variant_get(message, '$.lines[0].type', 'string') as type")
     assert asked.where("type is not null").count() > 0
     assert rows.where("message_text is not null").count() == 0
+
+
+def test_a_killed_worker_is_replaced(
+    spark: SparkSession, converted: Path, sources: Path, tmp_path: Path, small_tasks: None
+) -> None:
+    out = tmp_path / "out"
+    killed = []
+
+    def kill() -> None:
+        java = session._java_process()
+        assert java is not None
+        for daemon in children(java.pid):
+            for worker in children(daemon)[:1]:
+                os.kill(worker, signal.SIGKILL)
+                killed.append(worker)
+
+    with once_rows_are_written(out, kill):
+        run(spark, [sources], out)
+    assert killed
+    assert contents(out) == contents(converted)
+    sums_agree(out)
+
+
+def test_an_interrupted_run(spark: SparkSession, sources: Path, tmp_path: Path, small_tasks: None) -> None:
+    out = tmp_path / "out"
+    job = Job(JobOptions([str(sources)], str(out)))
+    with Cancelling() as cancelled, once_rows_are_written(out, partial(os.kill, os.getpid(), signal.SIGINT)):
+        job.inspect()
+        with pytest.raises(KeyboardInterrupt):
+            _work(job, spark, Display(StringIO(), False), cancelled)
+        job.run.end()
+    assert cancelled.status == 130
+    assert list(out.iterdir()) == []
+
+
+@pytest.fixture
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that some are still to be done when the first has ended."""
+    monkeypatch.setattr("wirelens.cli.bulk.plan.TASK_BYTES", 1)
+    monkeypatch.setattr("wirelens.cli.bulk.job.BUCKET_BYTES", 10_000)
+
+
+@contextmanager
+def once_rows_are_written(out: Path, act: Callable[[], object]) -> Iterator[None]:
+    """Do something, in another thread, as soon as a run has written the first rows."""
+    ended = threading.Event()
+
+    def wait() -> None:
+        while not ended.wait(0.02):
+            if has_rows(out):
+                act()
+                return
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def test_a_run_is_cancelled_from_another_thread(spark: SparkSession) -> None:
