@@ -34,7 +34,6 @@ MYPYC = "mypy[mypyc]>=2.4,<2.5"
 # Modules and folders of codecs/ that stay interpreted, besides every __init__.py and schema.py: nothing to
 # gain, and the C compiler's time grows with each.
 INTERPRETED = (
-    "codecs/captures/bundles.py",  # files of captures: their names and first bytes
     "codecs/captures/compression.py",  # large blocks, which libraries unpack
     "codecs/captures/gzip.py",
     "codecs/captures/late.py",  # for bytes that come after their stream has moved on
