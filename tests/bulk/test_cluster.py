@@ -12,7 +12,7 @@ from inprocess import contents, sums_agree
 from made import frames, rotated
 from processes import has_rows
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark-processes")]
 
 # As the command does it, but in many small tasks, so that there is a way on which to lose a worker.
 RUN = """

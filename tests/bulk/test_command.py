@@ -25,7 +25,7 @@ from wirelens.cli.version import install_command
 
 COMMAND = [sys.executable, "-m", "wirelens.cli.main"]
 
-spark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+spark = [pytest.mark.slow, pytest.mark.xdist_group("spark-processes")]
 
 
 def wirelens(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
