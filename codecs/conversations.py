@@ -291,14 +291,14 @@ class Conversations:
     def _decide(self, side: Side, final: bool, messages: list[Message]) -> None:
         """Detect the protocol; with `final` it becomes unknown where none is found."""
         data = side.head()
-        side.tried = len(data)
+        side.tried = side.waiting_bytes
         other = self._opposite(side)
         paired = other is not None and other.phase == side.phase
         opposite = b"" if other is None or not paired else other.head()
         verdict = Verdict(UNKNOWN, 0.0, ())
         detection: Detection | None = None
         if data:
-            whole = side.ended or side.datagrams
+            whole = side.datagrams or (side.ended and len(data) == side.waiting_bytes)
             detection = detect(data, opposite, whole, False, True)
             verdict = verdict_of(detection, side.flow)
         if detection is not None and other is not None:
@@ -333,8 +333,8 @@ class Conversations:
         if side.named and other is not None and other.decoder is None and other.waiting_bytes:
             if other.phase == side.phase:
                 data = other.head()
-                other.tried = len(data)
-                whole = other.ended or other.datagrams
+                other.tried = other.waiting_bytes
+                whole = other.datagrams or (other.ended and len(data) == other.waiting_bytes)
                 detection = detect(data, head, whole, False, True)
                 found = verdict_of(detection, side.flow)
                 verdict = together(detection, found, other, side.protocol, False)

@@ -150,9 +150,18 @@ class Side:
         return Origin(self.located(files[last]), time_us, shown, pair, latency_us)
 
     def head(self) -> bytes:
-        """The bytes that wait."""
+        """The bytes that wait; if some between them are missing, the longest part without a gap."""
         waiting = self.waiting
-        return b"" if waiting is None else b"".join([piece.data for piece in waiting])
+        if waiting is None:
+            return b""
+        longest = b""
+        part: list[bytes] = []
+        for piece in waiting:
+            if piece.gap and part:
+                longest = max(longest, b"".join(part), key=len)
+                part = []
+            part.append(piece.data)
+        return max(longest, b"".join(part), key=len)
 
     def follow(self, other: "Side") -> bool:
         """Go on in the protocol of the other direction, if this one is unknown and was joined in the middle.

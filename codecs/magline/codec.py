@@ -8,6 +8,9 @@ from mypy_extensions import i64
 from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.magline import decoding, evidence, reading
+from wirelens.codecs.magline import vocabulary as v
+from wirelens.codecs.magline.fields import u32_at
+from wirelens.codecs.magline.specified import SpecifiedHead
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
@@ -64,6 +67,10 @@ class SpecifiedMagline(Codec):
         """See Codec.exchange."""
         return reading.specified_exchange(root)
 
+    def extent(self, data: bytes) -> i64:
+        """See Codec.extent."""
+        return SpecifiedHead(data, 0).total if len(data) >= v.SPECIFIED_SIZE else 0
+
     def call(self, root: Node) -> CallFacts:
         """See Codec.call."""
         return reading.specified_call(root)
@@ -111,6 +118,10 @@ class DeployedMagline(Codec):
     def exchange(self, root: Node) -> Exchange:
         """See Codec.exchange."""
         return reading.deployed_exchange(root)
+
+    def extent(self, data: bytes) -> i64:
+        """See Codec.extent."""
+        return v.DEPLOYED_SIZE + u32_at(data, 8, True) if len(data) >= v.DEPLOYED_SIZE else 0
 
     def call(self, root: Node) -> CallFacts:
         """See Codec.call."""

@@ -145,7 +145,8 @@ def specified_call(root: Node) -> CallFacts:
     if body is None:
         return CallFacts(id=number)
     if cmd == v.REQ:
-        return CallFacts(method=str(body.number_of("business_cmd")), id=number)
+        business = body.member("business_cmd")
+        return CallFacts(method=kind(root) if business is None else str(business.number), id=number)
     if cmd == v.PIN or cmd == v.PON:
         return CallFacts(method=kind(root) if cmd == v.PIN else "", id=str(body.number_of("ping")))
     if cmd == v.SYN:

@@ -7,9 +7,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
 
+import traffic
 from building import Talk, pcap
 from two_ends import Plan, World, calls_of, messages, messages_of
 
+from wirelens import codecs
 from wirelens.codecs import registry
 
 
@@ -26,9 +28,41 @@ def test_calls_of_a_short_snap_length(protocol: str, snap: int) -> None:
             assert getattr(one, name) == getattr(other, name)
 
 
+def magline(command: int, number: int) -> bytes:
+    return traffic.magline(command, number, bytes((0, 0, 0, 7)) + bytes(range(200, 225)))
+
+
+def test_frames_of_magline_between_gaps() -> None:
+    """Segments of which 40 bytes were captured: detection reads no two of them as if they were neighbours."""
+    talk = Talk(port=40000, peer=9000)
+    frames = [talk.send(1, magline(7, number))[:94] for number in (1, 2)]
+    for number in (3, 4):
+        data = magline(7, number)
+        frames += [talk.send(1, data[:20]), talk.send(1, data[20:])]
+    frames.append(talk.send(1, magline(7, 5))[:94])
+    found = [message.record for given, _ in messages_of(pcap(frames)) for message in given]
+    assert {record.protocol for record in found} == {"magline"}
+    assert [record.error is None for record in found] == [False, False, True, True, False]
+    assert [record.full_length for record in found[2:]] == [45, 45, 45]
+
+
+def test_a_cut_request_of_magline_has_no_number_that_was_not_captured() -> None:
+    codec = registry.get("magline")
+    (record,) = codecs.decode(magline(6, 9)[:17], "magline")
+    assert record.headed is not None
+    assert (codec.call(record.headed).method, codec.call(record.headed).id) == ("REQ", "9")
+
+
 def test_a_head_that_is_cut_is_no_call() -> None:
     plan = Plan(seed=42, connections=1, calls=10, snap=60)
     assert calls_of(World(plan).capture(0)) == []
+
+
+def test_the_declared_length_of_magline() -> None:
+    old = bytes.fromhex("7f01090001000000050000001122334455")
+    for protocol, data in (("magline", magline(6, 9)), ("magline-old", old)):
+        codec = registry.get(protocol)
+        assert {codec.extent(data[:size]) for size in range(1, len(data))} == {0, len(data)}
 
 
 @pytest.mark.parametrize("protocol", ["dubbo", "bolt", "http"])
