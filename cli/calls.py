@@ -197,7 +197,7 @@ def write_text(rows: Rows, output: Output) -> None:
         if not waiting:
             return
         if plain:
-            output.text(table.text(waiting))
+            output.texts(table.texts(waiting))
         else:
             output.lines(table.lines(waiting))
         waiting.clear()

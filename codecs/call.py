@@ -9,7 +9,14 @@ from wirelens.codecs.codec import CallFacts
 from wirelens.codecs.conversations import Message
 from wirelens.codecs.json_text import loads, quoted
 from wirelens.codecs.node import Json
-from wirelens.codecs.numbers import LAST_MICROSECOND, time_text, write_int, write_seconds, write_time
+from wirelens.codecs.numbers import (
+    LAST_MICROSECOND,
+    duration,
+    time_text,
+    write_int,
+    write_seconds,
+    write_time,
+)
 
 OK: Final = "ok"
 ERROR: Final = "error"
@@ -298,6 +305,39 @@ def json_lines(calls: list[Call]) -> bytes:
         call.write(out)
         out.append(0x0A)
     return out.getvalue()
+
+
+Columns = tuple[list[str], list[str], list[str], list[tuple[str, str]], list[int], list[str], list[str]]
+
+
+def columns_of(calls: list[Call]) -> Columns:
+    """What lines of calls consist of, a list each.
+
+    The numbers of the calls, their times and flows, (service, method), the places of those of which there is
+    more to show than that they are ok, the latencies ("" for none), and `client > server`.
+    """
+    numbers: list[str] = []
+    times: list[str] = []
+    flows: list[str] = []
+    names: list[tuple[str, str]] = []
+    remarkable: list[int] = []
+    latencies: list[str] = []
+    ends: list[str] = []
+    for place, call in enumerate(calls):
+        numbers.append(str(call.call))
+        sent_us = call.sent_us
+        times.append(time_text(0 if sent_us is None else sent_us))
+        flows.append(str(call.flow))
+        names.append((call.service, call.method))
+        latency_us = call.latency_us
+        latencies.append("" if latency_us is None else duration(latency_us / 1e6))
+        ends.append(f"{call.client} > {call.server}")
+        usual = (
+            call.outcome == OK and latency_us is not None and not (call.late or call.exception or call.seen)
+        )
+        if not usual or (call.request_messages or 0) > 1 or (call.response_messages or 0) > 1:
+            remarkable.append(place)
+    return numbers, times, flows, names, remarkable, latencies, ends
 
 
 def _write_name(out: BytesWriter, key: bytes, text: str) -> None:

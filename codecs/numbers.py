@@ -226,14 +226,20 @@ def duration(seconds: float) -> str:
             return f"{minutes} min {rest} s"
         return f"{minutes // 60:,} h {minutes % 60} min"
     if seconds < 0.0009995:
-        return f"{seconds * 1e6:.0f} µs"
+        return f"{seconds * 1e6:.0f} µs" if seconds < 0 else f"{int(seconds * 1e6 + 0.5)} µs"
     unit = "s"
     if seconds < 0.9995:
         seconds *= 1e3
         unit = "ms"
+    # whole numbers are several times as fast to write as a double with a number of digits
     if seconds >= 99.95:
-        return f"{seconds:.0f} {unit}"
-    return f"{seconds:.1f} {unit}" if seconds >= 9.995 else f"{seconds:.2f} {unit}"
+        return f"{int(seconds + 0.5)} {unit}"
+    if seconds >= 9.995:
+        tenths = int(seconds * 10 + 0.5)
+        return f"{tenths // 10}.{tenths % 10} {unit}"
+    hundredths = int(seconds * 100 + 0.5)
+    zero = "0" if hundredths % 100 < 10 else ""
+    return f"{hundredths // 100}.{zero}{hundredths % 100} {unit}"
 
 
 def write_seconds(out: BytesWriter, microseconds: i64) -> None:

@@ -6,7 +6,7 @@ import re
 from math import log10
 from typing import TYPE_CHECKING
 
-from wirelens.codecs.call import CANCELLED, ERROR, OK, ONE_WAY, UNANSWERED
+from wirelens.codecs.call import CANCELLED, ERROR, OK, ONE_WAY, UNANSWERED, columns_of
 from wirelens.codecs.numbers import duration, time_text
 from wirelens.codecs.words import clean, count
 from wirelens.formatters import layout as lay
@@ -71,54 +71,45 @@ class CallTable:
             lines += self._row(call, row)
         return lines
 
-    def text(self, calls: Sequence[Call]) -> str:
-        """Calls as plain text where the width is not limited: what `lines` has, but faster."""
+    def texts(self, calls: list[Call]) -> list[str]:
+        """Calls as lines of plain text where the width is not limited: what `lines` has, but faster."""
         if not calls:
-            return ""
-        keys: list[tuple[str, str]] = []
+            return []
+        numbers, times, flows, keys, remarkable, latencies, ends = columns_of(calls)
         names: dict[tuple[str, str], str] = {}
-        kinds: list[str] = []
-        details: list[str] = []
-        for call in calls:
-            key = (call.service, call.method)
-            keys.append(key)
+        for call, key in zip(calls, keys, strict=True):
             if key not in names:
                 names[key] = clean(name_of(call)) or "–"
-            if call.outcome == OK and not (call.late or call.exception or call.seen or streams(call)):
-                kind, about = OK, ""
-            else:
-                kind, about = lay.plain(outcome(call)), detail(call)
-            kinds.append(kind)
-            details.append(about)
-        numbers = [str(call.call) for call in calls]
-        times = [time_text(call.sent_us or 0) for call in calls]
-        flows = [str(call.flow) for call in calls]
-        passed = [
-            latency(call)[1] if (latency_us := call.latency_us) is None else duration(latency_us / 1e6)
-            for call in calls
-        ]
+        kinds = [OK] * len(calls)
+        for place in remarkable:
+            call = calls[place]
+            kinds[place] = lay.plain(outcome(call))
+            latencies[place] = latency(call)[1]
+            about = detail(call)
+            if about:
+                ends[place] = f"{ends[place]}{GAP}{about}"
         measure = self.layout.measure
         widths = self.widths
-        columns = (numbers, times, flows, names.values(), set(kinds), passed)
+        known = set(kinds)
+        columns = (numbers, times, flows, names.values(), known, latencies)
         for place, column in enumerate(columns):
             most = max(map(measure, column))
             widths[place] = max(widths[place], min(most, MOST_OUTCOME) if place == 4 else most)
         first, second, third, fourth, fifth, sixth = widths
         names = {key: name.ljust(fourth) for key, name in names.items()}
-        padded = {kind: kind.ljust(fifth) for kind in set(kinds)}
+        padded = {kind: kind.ljust(fifth) for kind in known}
         lines: list[str] = []
         if not self.begun:
             self.begun = True
-            lines.append(lay.plain(self._heading()))
-        for place, call in enumerate(calls):
-            line = (
-                f"{numbers[place].rjust(first)}  {times[place].ljust(second)}  {flows[place].rjust(third)}  "
-                f"{names[keys[place]]}  {padded[kinds[place]]}  {passed[place].rjust(sixth)}  "
-                f"{call.client} > {call.server}"
+            lines.append(lay.plain(self._heading()) + "\n")
+        lines += [
+            f"{number.rjust(first)}  {time.ljust(second)}  {flow.rjust(third)}  {names[key]}  "
+            f"{padded[kind]}  {passed.rjust(sixth)}  {between}\n"
+            for number, time, flow, key, kind, passed, between in zip(
+                numbers, times, flows, keys, kinds, latencies, ends, strict=True
             )
-            about = details[place]
-            lines.append(f"{line}  {about}" if about else line)
-        return "\n".join(lines) + "\n"
+        ]
+        return lines
 
     # --- columns --------------------------------------------------------------------------------------
 
