@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wirelens.cli.call_reading import CallReading
+from wirelens.cli.errors import RefusedError
 from wirelens.cli.input import STDIN, Input
 from wirelens.cli.inputs import Inputs
 from wirelens.cli.server_side import OPTION
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from wirelens.codecs.ends.table import Table
 
 ENDS: Final = ("client", "server")
+AT_CLIENT: Final = 0
+AT_SERVER: Final = 1
 UNKNOWN_RATE: Final = 499.0  # ppm; limits of the rate that are not below it say nothing
 
 
@@ -99,10 +102,10 @@ class EndsReading(CallReading):
         everything = Selection(None, None)
         server_inputs = Inputs(self.server_options, self.inputs.verbose, copies=self.copies)
         server_inputs.before_report = self.inputs.before_report
-        server, server_names, server_series = self._table(server_inputs, everything, True)
+        server, server_names, server_series = self._table(server_inputs, everything, AT_SERVER)
         self.inputs.failed += server_inputs.failed
         quiet = Inputs(self.input_options, quiet=True, copies=self.copies)
-        client, client_names, client_series = self._table(quiet, self.selection, False)
+        client, client_names, client_series = self._table(quiet, self.selection, AT_CLIENT)
         match = Match(client, server, (client_series, server_series))
         if self.inputs.before_report is not None:
             self.inputs.before_report()
@@ -110,12 +113,15 @@ class EndsReading(CallReading):
         return Splits(match)
 
     def _table(
-        self, inputs: Inputs, selection: Selection, reports: bool
+        self, inputs: Inputs, selection: Selection, end: int
     ) -> tuple[Table, list[str], list[int]]:
-        """The messages of an end, the names of its files, and the series of its clocks."""
+        """The messages of an end, the names of its files, and the series of its clocks.
+
+        What the client's end leaves out is reported when its calls are read.
+        """
         from wirelens.cli.input import InputError
         from wirelens.cli.packets import Capture
-        from wirelens.codecs.ends.table import Table, series_of
+        from wirelens.codecs.ends.table import MOST_MESSAGES, Table, series_of
 
         table = Table()
         names: list[str] = []
@@ -134,7 +140,12 @@ class EndsReading(CallReading):
                 for messages, _ in capture.conversed():
                     for message in messages:
                         table.add(message)
-                if reports:
+                    if table.count > MOST_MESSAGES:
+                        raise RefusedError(
+                            f"more than {MOST_MESSAGES:,} messages at the {ENDS[end]}: "
+                            "both ends are joined in memory; give captures of a shorter time"
+                        )
+                if end == AT_SERVER:
                     self.damaged = self.damaged or capture.damaged
                     capture.report_rest(table.count + table.datagrams, capture.conversations.foreign)
             except InputError as error:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wirelens.codecs.ends.table import Connection, Table
 
 VOTERS: Final = 1 << 16  # messages of a connection that vote; of longer ones a sample does
-ALL_VOTERS: Final = 1 << 20  # those of all connections of an end
+ALL_VOTERS: Final = 1 << 17  # those of all connections of an end, 300 bytes each
 PLACES: Final = 64  # a message that is found in more places does not vote
 MODULUS: Final = 1 << 32
 NO_LEAST: Final = 1 << 60

@@ -15,6 +15,7 @@ from wirelens.codecs.conversations import Message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MOST_MESSAGES: Final = 2_000_000  # of an end, which are held in memory
 HEAD: Final = 16  # bytes of a message that are compared where the rest was not captured
 WAITING: Final = 1 << 14  # messages that may still be sent again; then they are packed
 

@@ -200,3 +200,12 @@ def test_the_example(run: Run, shared: Path) -> None:
     assert "server 1.4" in lines[9]
     assert "unanswered" in lines[13]
     assert "the server sent no reply" in lines[13]
+
+
+def test_more_messages_than_are_joined_are_refused(
+    run: Run, ends: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wirelens.codecs.ends.table.MOST_MESSAGES", 5)
+    done = run("calls", ends[0], "--server-side", ends[1])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "more than 5 messages at the server" in done.stderr
