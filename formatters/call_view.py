@@ -34,8 +34,7 @@ REMARKS: Final = {
 
 def call_view(call: Call, layout: Layout) -> Iterator[Line]:
     """The lines of a call that has its messages."""
-    for line in _heading(call):
-        yield layout.fit(line)
+    yield from _heading(call, layout)
     requests = [one for one in call.messages if one.exchange is not None and one.exchange.role != "reply"]
     replies = [one for one in call.messages if one.exchange is not None and one.exchange.role == "reply"]
     for message in requests:
@@ -58,8 +57,8 @@ def call_view(call: Call, layout: Layout) -> Iterator[Line]:
         yield [(lay.ERROR if waited else lay.DIM, f"no reply{waited}")]
 
 
-def _heading(call: Call) -> Iterator[Line]:
-    yield [
+def _heading(call: Call, layout: Layout) -> Iterator[Line]:
+    title: Line = [
         (lay.DIM, f"call {call.call}  "),
         (lay.WORD, clean(name_of(call)) or call.protocol),
         (lay.PLAIN, "  "),
@@ -67,9 +66,10 @@ def _heading(call: Call) -> Iterator[Line]:
         (lay.PLAIN, "  "),
         latency(call),
     ]
+    yield layout.fit(title)
     text = detail(call)
     if text:
-        yield [(lay.ERROR if call.outcome == "error" else lay.NOTE, text)]
+        yield from lay.wrapped("", lay.ERROR if call.outcome == "error" else lay.NOTE, text, layout)
     parts = [f"{call.protocol}, flow {call.flow}: {call.client} > {call.server}"]
     if call.id:
         parts.append(f"id {clean(call.id)}")
@@ -81,7 +81,7 @@ def _heading(call: Call) -> Iterator[Line]:
         parts.append(f"{count(call.open_calls, 'other call')} open on the connection")
     if call.resent_bytes:
         parts.append(f"{count(call.resent_bytes, 'byte')} sent again")
-    yield [(lay.DIM, ", ".join(parts))]
+    yield from lay.wrapped("", lay.DIM, ", ".join(parts), layout)
 
 
 def _place(message: Message) -> Line:
