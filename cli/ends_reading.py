@@ -112,9 +112,7 @@ class EndsReading(CallReading):
         report(match, (client_names, server_names))
         return Splits(match)
 
-    def _table(
-        self, inputs: Inputs, selection: Selection, end: int
-    ) -> tuple[Table, list[str], list[int]]:
+    def _table(self, inputs: Inputs, selection: Selection, end: int) -> tuple[Table, list[str], list[int]]:
         """The messages of an end, the names of its files, and the series of its clocks.
 
         What the client's end leaves out is reported when its calls are read.
