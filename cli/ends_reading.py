@@ -145,7 +145,7 @@ class EndsReading(CallReading):
                         )
                 if end == AT_SERVER:
                     self.damaged = self.damaged or capture.damaged
-                    capture.report_rest(table.count + table.datagrams, capture.conversations.foreign)
+                    capture.report_rest(table.count, capture.conversations.foreign)
             except InputError as error:
                 inputs.fail(str(error))
         table.close()
@@ -160,7 +160,7 @@ class EndsReading(CallReading):
 
         table = splits.match.server
         joined = sum([1 for index in splits.match.partners_back if index >= 0])
-        if joined == table.count and not table.datagrams:
+        if joined == table.count:
             return
         inputs = Inputs(self.server_options, quiet=True, copies=self.copies)
         kept = ALL_CALLS if self.kept else 0
@@ -204,14 +204,11 @@ def report(match: Match, names: tuple[list[str], list[str]]) -> None:
             line = f"{files[0]}, {files[1]}: {line}"
         if line:
             warn(line)
-    for end, table in enumerate((match.client, match.server)):
-        reasons = match.unjoined[end]
+    for end, reasons in enumerate(match.unjoined):
         if reasons:
             parts = [f"{number:,} {reason}" for reason, number in reasons.items()]
             connections = count(sum(reasons.values()), "connection")
             warn(f"{connections} at the {ENDS[end]} not joined: {', '.join(parts)}")
-        if table.datagrams:
-            warn(f"{count(table.datagrams, 'message')} over UDP at the {ENDS[end]} not joined")
 
 
 def clock_line(clocks: Clocks, connections: int) -> str:

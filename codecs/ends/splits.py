@@ -116,7 +116,7 @@ class Splits:
         match = self.match
         stream = server.streams[0]
         sent = match.client.firsts[request]
-        if not stream or sent < 0:
+        if not stream or sent < 0 or server.datagrams:
             return False
         mine, other = match.partners_back[stream[-1]], stream[-1]
         if mine < 0 or match.client.orders[mine] > match.client.orders[request]:

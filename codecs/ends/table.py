@@ -53,10 +53,12 @@ class Connection:
     """A flow with messages; `streams`: the indexes of the messages of its client, and of its server.
 
     `sequences`: the sequence numbers of the first bytes of both, -1 if unknown. `text`: client and server.
+    `datagrams`: whether each message is a packet of its own, and none has a position in a stream.
     """
 
     def __init__(self, flow: Flow) -> None:
         self.number: Final = flow.number
+        self.datagrams: Final = flow.transport == "udp"
         self.text = ""
         self._flow: Flow | None = flow
         self.streams: tuple[array[int], array[int]] = (array("q"), array("q"))
@@ -84,9 +86,9 @@ class Connection:
 class Table:
     """The messages of one end, in columns; `count` of them. Times in microseconds, -1 if unknown.
 
-    `connections`, each with its messages. Of each message: `starts` (offset in its stream), `lengths`, `keys`
-    (a hash of its bytes, 0 if they were cut), `heads` (a hash of the first bytes), `firsts`, `owns`,
-    `readables` and `orders` as in `Transmission`, `pairs` (0 for none), `flags`, and `sources`: the index
+    `connections`, each with its messages. Of each message: `starts` (offset in its stream; of datagrams a
+    hash, which orders them alike at both ends), `lengths`, `keys` (a hash of its bytes, 0 if they were cut),
+    `heads` (a hash of the first bytes), `firsts`, `owns`, `readables` and `orders` as in `Transmission`, `pairs` (0 for none), `flags`, and `sources`: the index
     in `clocks` of the file and interface that captured its last byte. `copies`: of those not captured once.
     `requests` and `replies`: the index of the last request and reply by the number of the pair, or -1.
     `last_us`: the time of the last message of all.
@@ -111,7 +113,6 @@ class Table:
         self.requests = array("q", [-1])
         self.replies = array("q", [-1])
         self.last_us = -1
-        self.datagrams = 0
         self._numbers: dict[int, int] = {}  # indexes of connections, by the numbers of flows
         self._clock_numbers: dict[tuple[int, int], int] = {}
         self._waiting: deque[tuple[int, Transmission]] = deque()
@@ -127,11 +128,11 @@ class Table:
         flow = message.flow
         sender = flow.directions[message.direction]
         history = sender.history
-        if history is None:
-            self.datagrams += record.codec is not None
-            return
         length = record.full_length
-        transmission = history.take(sender.sequence, record.offset, length)
+        if history is None:
+            transmission = _of_datagram(message)
+        else:
+            transmission = history.take(sender.sequence, record.offset, length)
         if record.codec is None:
             return
         number = self._numbers.get(flow.number)
@@ -157,10 +158,12 @@ class Table:
             if message.pair_number:
                 _put(self.replies, message.pair_number, index)
         connection.streams[message.direction].append(index)
-        self.starts.append(record.offset)
+        key = _digest(raw) if whole else 0
+        head = _digest(raw[:HEAD]) if len(raw) >= HEAD else 0
+        self.starts.append(record.offset if history is not None else key or head)
         self.lengths.append(length)
-        self.keys.append(_digest(raw) if whole else 0)
-        self.heads.append(_digest(raw[:HEAD]) if len(raw) >= HEAD else 0)
+        self.keys.append(key)
+        self.heads.append(head)
         self.pairs.append(message.pair_number)
         self.firsts.append(-1)
         self.owns.append(-1)
@@ -185,7 +188,21 @@ class Table:
         while self._waiting:
             self._pack(*self._waiting.popleft())
         for connection in self.connections:
+            if connection.datagrams:
+                for stream in connection.streams:
+                    self._sort(stream)
             connection.settle()
+
+    def _sort(self, stream: array[int]) -> None:
+        """Sort datagrams; those with the same bytes as others cannot be told apart and match none."""
+        ordered = sorted(stream, key=self.starts.__getitem__)
+        for place, index in enumerate(ordered):
+            stream[place] = index
+            start = self.starts[index]
+            same = place > 0 and self.starts[ordered[place - 1]] == start
+            if same or (place + 1 < len(ordered) and self.starts[ordered[place + 1]] == start):
+                self.flags[index] |= CUT
+                self.keys[index] = self.heads[index] = 0
 
     def _clock(self, transmission: Transmission) -> int:
         """The index of the clock that a message was captured by."""
@@ -243,6 +260,15 @@ def series_of(table: Table, names: Sequence[str]) -> list[int]:
             count += 1
         last[name, interface] = (numbers[clock], last_us)
     return numbers
+
+
+def _of_datagram(message: Message) -> Transmission:
+    """The transmission of a datagram; their clocks are others than those of TCP, as is their order."""
+    found = Transmission(0, message.record.full_length, 0)
+    found.first_us = found.own_us = found.readable_us = message.time_us
+    found.packet = found.order = message.packets[-1] if message.packets else 0
+    found.mark = -1 << 16
+    return found
 
 
 def _put(column: array[int], place: int, value: int) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
 
+import building
+import traffic
 from two_ends import SECOND, Figures, Plan, World, calls_of, joined, measure, plan_of, table_of
 
 from wirelens.codecs.ends.matching import AMBIGUOUS, FEW_CALLS, NO_FIT, NO_MESSAGE, OTHER_BYTES, Match
@@ -243,3 +245,35 @@ def test_many_pairs() -> None:
     assert counts["inside"] >= 0.998 * counts["split"]
     assert counts["server right"] >= 0.999 * counts["timed"]
     assert counts["told right"] >= 0.999 * counts["told"]
+
+
+def datagrams(end: int, lost: tuple[int, int]) -> bytes:
+    """30 requests and replies of 1 ms each way and 5 ms of work; one request and one reply get lost."""
+    frames: list[bytes] = []
+    times: list[int] = []
+    hosts, ports = (building.CLIENT, building.SERVER), (40000, 26000)
+    for number in range(1, 31):
+        request = traffic.mevent_request(number, b"<q%06d>" % number, 2, False)
+        reply = traffic.mevent_reply(number, b"<r%06d>" % number, False)
+        sent = 20_000 * number
+        for side, data, time_us in ((0, request, sent), (1, reply, sent + 6000)):
+            if (number == lost[0] and (side == 1 or end == 1)) or (
+                number == lost[1] and side == 1 and end == 0
+            ):
+                continue
+            body = building.udp(ports[side], ports[1 - side], data)
+            frames.append(building.ethernet(building.ipv4(body, 17, hosts[side], hosts[1 - side])))
+            times.append(time_us + (1000 if side != end else 0) + (37_500_000 if end else 0))
+    return building.pcap(frames, times=times)
+
+
+def test_datagrams_are_joined_by_their_bytes() -> None:
+    match, splits, calls = joined(datagrams(0, (7, 9)), datagrams(1, (7, 9)))
+    assert [one.client.datagrams for one in match.connections] == [True]
+    found = {call.call: splits.of_client(call.pair, call.flow) for call in calls}
+    assert [number for number, split in found.items() if split.seen != "both"] == [7]
+    assert found[9].remarks == ("answered, the reply never reached the client",)
+    for number, split in found.items():
+        if number not in (7, 9):
+            times = (split.request_transit_us, split.server_time_us, split.reply_transit_us)
+            assert times == pytest.approx((1000, 5000, 1000), abs=2)
