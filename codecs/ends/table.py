@@ -89,7 +89,8 @@ class Table:
     `connections`, each with its messages. Of each message: `starts` (offset in its stream; of datagrams a
     hash, which orders them alike at both ends), `lengths`, `keys` (a hash of its bytes, 0 if they were cut),
     `heads` (a hash of the first bytes), `firsts`, `owns`, `readables` and `orders` as in `Transmission`,
-    `pairs` (0 for none), `flags`, and `sources`: the index in `clocks` of the file and interface that captured its last byte. `copies`: of those not captured once.
+    `pairs` (0 for none), `flags`, and `sources`: the index in `clocks` of the file and interface that
+    captured its last byte. `copies`: of those not captured once.
     `requests` and `replies`: the index of the last request and reply by the number of the pair, or -1.
     `last_us`: the time of the last message of all.
     """
