@@ -150,6 +150,13 @@ class Display:
         elif not self._quiet:
             self.show(text)
 
+    def restart(self, text: str) -> None:
+        """Show what is being done, with nothing of the run before."""
+        if self._rich is not None:
+            self._rich.remove_task(self._task)
+            self._task = self._rich.add_task("", total=None, detail="")
+        self.step(text)
+
     def show(self, text: str) -> None:
         """Show a line that stays."""
         text = clean(text)
@@ -167,6 +174,7 @@ class Display:
         """Set the files and bytes to convert."""
         self._files, self._bytes = files, size
         self._started = time.monotonic()
+        self._done = self._done_seconds = 0.0
 
     def update(self, progress: RunProgress, messages: int | None, errors: int | None) -> None:
         """Show the progress."""

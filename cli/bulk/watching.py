@@ -54,7 +54,7 @@ class Rounds:
 
     def _wait(self, cancelling: Cancelling, display: Display) -> bool:
         """Wait until there is a job for something new; whether to go on."""
-        display.step("Waiting for new files; Ctrl-C ends")
+        display.restart("Waiting for new files; Ctrl-C ends")
         seen = self.job.files
         complaint = ""
         while not cancelling.signal:
