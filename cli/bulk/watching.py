@@ -11,6 +11,7 @@ from wirelens.cli.bulk.job import Job
 from wirelens.cli.bulk.ledger import ActiveRunError
 from wirelens.cli.bulk.progress import size_text, time_text
 from wirelens.cli.bulk.report import Report, added
+from wirelens.codecs.words import count
 
 if TYPE_CHECKING:
     from typing import Final
@@ -79,8 +80,9 @@ class Rounds:
     def _add(self, report: Report, display: Display) -> None:
         """Add the report of a run; files that grew since an earlier one are counted once."""
         if self.watching:
-            done = f"{report.messages:,} messages, {report.errors:,} errors in {time_text(report.seconds)}"
-            display.note(f"{_clock()}  {len(self.job.inputs):,} files, {size_text(self.job.total)}: {done}")
+            files, size = count(len(self.job.inputs), "file"), size_text(self.job.total)
+            done = f"{count(report.messages, 'message')}, {count(report.errors, 'error')}"
+            display.note(f"{_clock()}  {files}, {size}: {done} in {time_text(report.seconds)}")
         rows = [item.ledger_row for item in self.job.inputs if item.kind == "grown"]
         again = [row for row in rows if row is not None and row.run >= self._first]
         grown = sum(row.size for row in again)

@@ -76,7 +76,7 @@ def test_what_comes_is_converted_until_a_signal(tmp_path: Path, early: bool) -> 
     assert (report.pending, report.payload) == tuple(
         sum(row[name] for row in ledger) for name in ("pending", "payload")
     )
-    assert shown.getvalue().count("1 files, ") == 4
+    assert shown.getvalue().count("1 file, ") == 4
     inprocess.run([tmp_path / "in"], out, resume=True, final=True)
     inprocess.run(paths, tmp_path / "other")
     known = [
