@@ -416,6 +416,8 @@ class Conversations:
         size = side.reached(time_us) - start
         if size > 0:
             self._message(side, inside_message(decoder.codec, int(start), rest[:size]), messages)
+            if messages[-1].time_us < messages[-2].time_us:
+                messages[-2], messages[-1] = messages[-1], messages[-2]
         for piece in self._begin_afresh(side, rest[max(0, size) :], phase):
             if self._afresh is None:
                 self._take(side, piece, messages)
@@ -468,12 +470,13 @@ class Conversations:
             self._message(side, record, messages)
         side.position = position
         afresh: list[Piece] = []
+        before = self._afresh  # of the other direction, if its first message was found just now too
         self._afresh = afresh
         for piece in held[at:]:
             while afresh and afresh[0].complete_us <= piece.complete_us:
                 self._take(side, afresh.pop(0), messages)
             self._take(other, piece, messages)
-        self._afresh = None
+        self._afresh = before
         for piece in afresh:
             self._take(side, piece, messages)
         if other is not None and other.ending and not other.waiting:

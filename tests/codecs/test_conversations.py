@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import traffic
 from feeding import fed
 
 from wirelens import codecs
@@ -388,3 +389,23 @@ def test_a_state_of_another_form_is_refused() -> None:
     for state, form in (((("key", 0, False, 1), (), ()), 1), ((99, (), ()), 99), ((), 1)):
         with pytest.raises(ValueError, match=f"saved in form {form} cannot be continued"):
             checkpoint.load(state)
+
+
+def test_both_directions_leave_a_protocol_in_which_they_were_joined() -> None:
+    """Neither has a proved message before the head of the 101; what follows is in the capture's order."""
+    talk = Talk(Conversations(), flow(ports=(40000, 8080)))
+    joined = (Note("joined-middle", 0, ""),)
+    messages = talk.say(0, b"grade\r\nUpgrade: bolt\r\n\r\n", notes=joined)
+    messages += talk.say(1, b"HTTP/", notes=joined)
+    messages += talk.say(1, b"1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: bolt\r\n\r\n")
+    for number in (1, 2, 3):
+        messages += talk.say(0, traffic.bolt(1, 1, number, b"<q00000%d>" % number))
+        messages += talk.say(1, traffic.bolt(0, 2, number, b"<r00000%d>" % number))
+    for direction in (0, 1):
+        messages += talk.say(direction, b"", end="fin")
+    messages += talk.conversations.close()
+    times = [message.time_us for message in messages]
+    assert times == sorted(times)
+    assert [message.pair_number > 0 for message in messages if message.record.protocol == "bolt"] == [
+        True
+    ] * 6
