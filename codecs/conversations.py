@@ -392,7 +392,7 @@ class Conversations:
         phase: i64 = side.phase + 1 if other is None else max(side.phase + 1, other.phase)
         pieces = self._begin_afresh(side, decoder.rest(), phase)
         if other is not None and other.phase < phase and messages:
-            self._leave_unproved(other, messages[-1].time_us, phase, messages)
+            self._leave_unproved(other, side.began_us, phase, messages)
         for piece in pieces:
             self._take(side, piece, messages)
         if side.ended and side.decoder is None:
@@ -576,6 +576,8 @@ class Conversations:
         at = first
         count: i64 = len(arrivals)
         after: i64 = first  # of the last arrival that has bytes of the record
+        if first < count:
+            side.began_us = arrivals[first].time_us
         while at < count:
             arrival = arrivals[at]
             time_us = arrival.time_us

@@ -53,6 +53,7 @@ class Side:
         self.held: i64 = 0  # what is in the decoder and in no record yet: bytes, and the cost of arrivals
         self.position: i64 = 0  # end of what was given to the decoder
         self.taken: i64 = 0  # end of the last record
+        self.began_us: i64 = 0  # when the first bytes of that came
         self.requests: Requests | None = None
         self.place: Place | None = None
         self.ended = False
