@@ -98,6 +98,7 @@ def other_python(tmp_path: Path) -> Path:
     return script
 
 
+@pytest.mark.once
 @pytest.mark.slow
 def test_two_versions_run_in_turn(tmp_path: Path) -> None:
     file = tmp_path / "out.json"

@@ -4,6 +4,7 @@ import ast
 import gzip
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 from wirelens import codecs
 from wirelens.codecs import registry
 from wirelens.codecs.codes import CODES
+
+pytestmark = pytest.mark.once
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -29,9 +32,10 @@ FOREIGN = {
 TAKES_CODE = {"error": 0, "short": 0, "note": 0, "Note": 0, "DecodeError": 0, "PastedError": 0}
 
 
-def parsed(layer: str) -> Iterator[tuple[Path, ast.Module]]:
-    for path in sorted((ROOT / layer).rglob("*.py")):
-        yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def parsed(layer: str) -> list[tuple[Path, ast.Module]]:
+    paths = sorted((ROOT / layer).rglob("*.py"))
+    return [(path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def imported(tree: ast.Module) -> Iterator[str]:

@@ -86,6 +86,7 @@ def test_no_vector_is_named_wrong() -> None:
     assert wrong == []
 
 
+@pytest.mark.once
 def test_the_same_is_named_without_looking_at_what_is_carried() -> None:
     skipped = 0
     for case in [*ALL, *LAYOUT_2006]:

@@ -74,6 +74,7 @@ def test_every_byte_is_in_the_hex_view_once(width: int | None) -> None:
             assert place == record.offset + record.length
 
 
+@pytest.mark.once
 def test_views_fit_every_width() -> None:
     painter = Painter("dark")
     for protocol, data in vectors(15):
