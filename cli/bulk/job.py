@@ -1,6 +1,6 @@
 """A bulk run: plan, read, decode, check the sums, commit.
 
-Spark reads the ranges of the plan through the data source, brings the packets of each pair of endpoints to
+Spark's tasks read the ranges of the plan; it brings the packets of each pair of endpoints to
 one task, in order, and that task decodes them and writes part files. The driver gets only accounts: it adds
 them up (see settling.py), and then either everything is moved into the target folder or nothing (ledger.py).
 """
@@ -44,7 +44,7 @@ from wirelens.cli.bulk.plan import (
     load_state,
     split,
 )
-from wirelens.cli.bulk.reading import fragments_place
+from wirelens.cli.bulk.reading import fragments_place, read_tasks, write_plan
 from wirelens.cli.bulk.redo import Redo, connected, is_named, selected
 from wirelens.cli.bulk.report import Report
 from wirelens.cli.bulk.selecting import normal_text
@@ -289,8 +289,8 @@ class Job:
         both = () if watch is None else (watch.messages, watch.errors)
         accumulators = tuple(accumulator for accumulator in both if accumulator is not None)
 
-        def convert(plan: str, config: Config) -> list[bytes]:
-            rows = _packets(spark, plan, config)
+        def convert(count: int, config: Config) -> list[bytes]:
+            rows = _packets(spark, count, config)
             decode = partial(decoding.decode_rows, config, accumulators)
             self._check_cancelled()
             return [bytes(row.result) for row in rows.mapInArrow(decode, decoding.RESULT).collect()]
@@ -314,14 +314,14 @@ class Job:
 
     def convert(
         self,
-        convert: Callable[[str, Config], list[bytes]],
+        convert: Callable[[int, Config], list[bytes]],
         finish: Callable[[dict[str, str]], dict[str, str]],
         parallel: int,
         packet_folder: str = "",
         number: Callable[[Numbering], list[bytes]] | None = None,
         total: Callable[[list[int]], dict[int, list[int]]] | None = None,
     ) -> Report:
-        """Convert. `convert` gives the buckets' accounts for the plan at a place, with `parallel` tasks.
+        """Convert. `convert` gives the buckets' accounts for a number of reading tasks, `parallel` at a time.
 
         Packets pass between tasks in files of `packet_folder`, if given, else in the rows. `number` gives the
         parts that `write_numbered` writes, and `total` the sums of counts of buckets; without these, this
@@ -332,7 +332,7 @@ class Job:
         self.ranges = split(self.inputs, self.tails, parallel)
         tasks: list[list[Range]] = [[self._pending_range(path)] for path in self.pending]
         tasks += group(self.ranges, parallel)
-        folder.write(plain_json.dumps(tasks), self.run.path, "plan.json")
+        count = write_plan(folder, self.run.path, tasks)
         if self.fragments:
             folder.make(self.run.path, "fragments")
             folder.write(plain_json.dumps((0, self.fragments)), self.run.path, "fragments", f"{0:012d}.json")
@@ -353,7 +353,7 @@ class Job:
             self.options.point,
             self.options.where,
         )
-        results = convert(below(place, "plan.json"), config)
+        results = convert(count, config)
         accounts = [load_bucket_account(plain_json.loads(result)) for result in results]
         plan = Plan(
             self.run.name,
@@ -563,15 +563,9 @@ def bucket_count(size: int, parallel: int) -> int:
     return max(1, min(MOST_BUCKETS, buckets))
 
 
-def _packets(spark: SparkSession, plan: str, config: Config) -> DataFrame:
-    """The rows of chunks.SCHEMA, each bucket in one partition, in order."""
-    from wirelens.cli.bulk.source import WirelensDataSource
-
-    spark.dataSource.register(WirelensDataSource)
-    reader = spark.read.format("wirelens").option("plan", plan).option("fragments", config.fragments)
-    reader = reader.option("buckets", str(config.buckets)).option("final", str(int(config.final)))
-    reader = reader.option("separate", str(int(config.separate))).option("point", config.point)
-    rows = reader.option("packets", config.packet_folder).load()
+def _packets(spark: SparkSession, count: int, config: Config) -> DataFrame:
+    """The rows of chunks.SCHEMA of `count` reading tasks, each bucket in one partition, in order."""
+    rows = spark.range(0, count, 1, count).mapInArrow(partial(read_tasks, config), chunks.SCHEMA)
     if hasattr(rows, "repartitionById"):
         rows = rows.repartitionById(config.buckets, "bucket")
     else:

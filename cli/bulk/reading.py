@@ -1,6 +1,10 @@
 """A reading task: ranges of files in, rows of chunks.SCHEMA out."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 from wirelens.cli.bulk import plain_json
 from wirelens.cli.bulk.accounts import Problem, RangeAccount
@@ -10,24 +14,68 @@ from wirelens.cli.bulk.chunks import (
     CHUNK_BYTES,
     FILE,
     RANGE,
+    SCHEMA,
     STATE_TIME,
     TASK_BYTES,
     Row,
     bucket_of,
     key_suffix,
 )
-from wirelens.cli.bulk.files import Folder, Readers, below
+from wirelens.cli.bulk.files import MOVE_THREADS, Folder, Readers, below
 from wirelens.cli.bulk.local_packets import PacketWriter
-from wirelens.cli.bulk.plan import Range
+from wirelens.cli.bulk.plan import Range, load_range
 from wirelens.cli.points import NONE
+from wirelens.cli.tables.arrow import batch_of_rows
 from wirelens.codecs.captures import Bundler, Dissector, FragmentRow, Packet, Segment, range_reader
 from wirelens.codecs.captures.bundles import Bundle
 from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
 from wirelens.codecs.captures.reader import packet_notes
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from wirelens.cli.bulk.decoding import Config
+
+PLAN = "plan"  # in the run's folder: a file for each task, with what it reads
 BATCH_BYTES = 1 << 23  # rows are given out in batches of about this many bytes
 BATCH_ROWS = 1024
 PROBLEMS_KEPT = 100  # of one range
+
+
+def write_plan(folder: Folder, run: str, tasks: Sequence[Sequence[Range]]) -> int:
+    """Write what each task reads to the folder of a run; how many tasks there are, at least one."""
+    tasks = tasks or [[]]
+    folder.make(run, PLAN)
+
+    def write(place: int) -> None:
+        folder.write(plain_json.dumps(tasks[place]), run, PLAN, f"{place:06d}.json")
+
+    with ThreadPoolExecutor(MOVE_THREADS) as pool:
+        list(pool.map(write, range(len(tasks))))
+    return len(tasks)
+
+
+def read_tasks(config: Config, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of the tasks whose places are in `batches`."""
+    folder = Folder(config.place)
+    where = config.fragments, config.final, config.separate, config.packet_folder, config.point
+    for batch in batches:
+        for place in batch.column(0).to_pylist():
+            if place == 0:
+                yield row_batch(bucket_rows(config.buckets))
+            plain = plain_json.loads(folder.read(config.run, PLAN, f"{place:06d}.json"))
+            for rows in read_ranges([load_range(item) for item in plain], config.buckets, *where):
+                yield row_batch(rows)
+
+
+def row_batch(rows: Sequence[Row]) -> pa.RecordBatch:
+    """Rows for Arrow."""
+    import pyarrow as pa
+
+    types = {"int": pa.int32(), "bigint": pa.int64(), "binary": pa.binary()}
+    pairs = (column.split(" ") for column in SCHEMA.split(", "))
+    schema = pa.schema([(name, types[kind]) for name, kind in pairs])
+    return batch_of_rows(rows, schema)
 
 
 def bucket_rows(buckets: int) -> list[Row]:

@@ -9,29 +9,24 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from wirelens.cli.bulk import decoding, plain_json
+from wirelens.cli.bulk import decoding
 from wirelens.cli.bulk.chunks import Row
 from wirelens.cli.bulk.decoding import Config
-from wirelens.cli.bulk.files import Folder
 from wirelens.cli.bulk.job import Job, JobOptions
-from wirelens.cli.bulk.plan import load_range
-from wirelens.cli.bulk.reading import bucket_rows, read_ranges
+from wirelens.cli.bulk.reading import read_tasks, row_batch
 from wirelens.cli.bulk.report import Report
-from wirelens.cli.bulk.source import row_batch
 
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
 Table = list[dict[str, Any]]
 
 
-def convert(plan: str, config: Config) -> list[bytes]:
+def convert(count: int, config: Config) -> list[bytes]:
     """What Spark does: read, bring each bucket together, sort, decode."""
-    rows: list[Row] = bucket_rows(config.buckets)
-    for task in plain_json.loads(Folder(plan).read()):
-        ranges = [load_range(plain) for plain in task]
-        where = config.fragments, config.final, config.separate, config.packet_folder, config.point
-        for batch_rows in read_ranges(ranges, config.buckets, *where):
-            rows += batch_rows
+    rows: list[Row] = []
+    for place in range(count):
+        for batch in read_tasks(config, [pa.record_batch([pa.array([place])], ["id"])]):
+            rows += map(Row._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
     rows.sort(key=lambda row: (row.bucket, row.kind, row.key, row.time, row.packet))
     results: list[bytes] = []
     for _, group in itertools.groupby(rows, key=lambda row: row.bucket):
