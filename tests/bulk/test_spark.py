@@ -22,7 +22,7 @@ from inprocess import contents, sums_agree, table
 from made import capture, frames, rotated
 from processes import children, has_rows
 
-from wirelens.cli.bulk import counting, session
+from wirelens.cli.bulk import cancelling, counting, session
 from wirelens.cli.bulk.cancelling import Cancelling
 from wirelens.cli.bulk.command import _work
 from wirelens.cli.bulk.job import Job, JobOptions
@@ -196,7 +196,10 @@ def test_a_killed_worker_is_replaced(
     sums_agree(out)
 
 
-def test_an_interrupted_run(spark: SparkSession, sources: Path, tmp_path: Path, small_tasks: None) -> None:
+def test_an_interrupted_run(
+    spark: SparkSession, sources: Path, tmp_path: Path, small_tasks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cancelling, "CANCEL_SECONDS", 120)  # then the session's Java is ended by force
     out = tmp_path / "out"
     job = Job(JobOptions([str(sources)], str(out)))
     with Cancelling() as cancelled, once_rows_are_written(out, partial(os.kill, os.getpid(), signal.SIGINT)):
