@@ -74,7 +74,8 @@ def command(
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection, call_filter
 
-    protocol, flow, port, merge_options = capture_options
+    protocol, merge_options = capture_options.protocol, capture_options.merge_options
+    flow, port = capture_options.flow, capture_options.port
     if chosen is not None and (sort is not None or limit is not None or style != "text"):
         raise click.UsageError("--call shows one call as text: without --sort, --limit and --format")
     selected = call_filter(where)

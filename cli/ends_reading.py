@@ -11,6 +11,7 @@ import click
 from wirelens.cli.call_reading import CallReading
 from wirelens.cli.errors import RefusedError
 from wirelens.cli.input import STDIN, Input
+from wirelens.cli.input_options import InputOptions
 from wirelens.cli.inputs import Inputs
 from wirelens.cli.server_side import OPTION
 from wirelens.cli.stderr import warn
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO, Final
 
-    from wirelens.cli.input_options import InputOptions, MergeOptions
+    from wirelens.cli.input_options import MergeOptions
     from wirelens.cli.select import Selection
     from wirelens.codecs.call import Call
     from wirelens.codecs.clocks import Clocks
@@ -63,7 +64,7 @@ class EndsReading(CallReading):
         self.copies: dict[str, BinaryIO] = {}  # of pipes, which can be read only once
         inputs.copies = self.copies
         self.input_options = input_options
-        self.server_options = input_options._replace(paths=server_paths)
+        self.server_options = InputOptions(server_paths, (), input_options.form)
 
     def batches(self) -> Iterator[list[Call]]:
         """The calls of the clients' end as they are finished, then those that only the servers' end has."""

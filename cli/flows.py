@@ -67,7 +67,8 @@ def command(
     from wirelens.cli.output import Output
     from wirelens.cli.select import Selection
 
-    protocol, flow, port, merge_options = capture_options
+    protocol, merge_options = capture_options.protocol, capture_options.merge_options
+    flow, port = capture_options.flow, capture_options.port
     selection = Selection(flow, port, where, merge_options)
     inputs = Inputs(input_options, output_options.verbose)
     run = Run(inputs, inputs.merged(merge_options), protocol, selection, everything)

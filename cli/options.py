@@ -114,7 +114,7 @@ def _packed(function: Command, name: str, kind: type[Packed]) -> Command:
 
     @wraps(function)
     def packed(*args: Any, **values: Any) -> Any:
-        values[name] = kind(*[values.pop(field) for field in kind._fields])
+        values[name] = kind(**{field: values.pop(field) for field in kind.__slots__})
         return function(*args, **values)
 
     return cast("Command", packed)

@@ -67,7 +67,8 @@ def command(
     from wirelens.cli.select import Selection
     from wirelens.formatters.html.report import Report
 
-    protocol, flow, port, merge_options = capture_options
+    protocol, merge_options = capture_options.protocol, capture_options.merge_options
+    flow, port = capture_options.flow, capture_options.port
     selection = Selection(flow, port, where, merge_options)
     redactor = None
     if redact or redact_numbers:

@@ -120,7 +120,8 @@ def command(
     from wirelens.cli.select import Selection, call_filter
     from wirelens.codecs.calls import ALL_CALLS
 
-    protocol, flow, port, merge_options = capture_options
+    protocol, merge_options = capture_options.protocol, capture_options.merge_options
+    flow, port = capture_options.flow, capture_options.port
     names = tuple(dict.fromkeys(name for group in by for name in group)) or ("service", "method")
     selected = call_filter(where)
     if every_us is not None and (style == "csv" or sizes):
