@@ -176,6 +176,13 @@ def secretive(folder: Path) -> list[str]:
     return [str(path) for path in sorted(folder.iterdir())]
 
 
+def remains(word: str, text: str) -> bool:
+    """Whether a word is in a text, as such or in hex; a short one may be part of a random word."""
+    if len(word) < 6 and word.isascii():
+        return re.search(rf"(?<![a-z]){word}(?![a-z])", text) is not None
+    return word in text or word.encode().hex() in text
+
+
 @pytest.mark.parametrize("numbers", [False, True])
 def test_redacting_leaves_no_value(run: Run, tmp_path: Path, numbers: bool) -> None:
     folder = tmp_path / "in"
@@ -212,7 +219,7 @@ def test_redacting_leaves_no_value(run: Run, tmp_path: Path, numbers: bool) -> N
             json.dumps(data, ensure_ascii=False) + other.decode("utf-8", "replace") + other.hex()
         ).lower()
         assert any(word in before for word in secrets)
-        assert {word for word in secrets if word in after or word.encode().hex() in after} == set()
+        assert {word for word in secrets if remains(word, after)} == set()
         assert "10.0.0." not in after
         assert data["redacted"]
     joined = "".join(json.dumps(data) for data, _, _ in hidden)
