@@ -237,21 +237,13 @@ def write_jsonl(rows: Rows, output: Output) -> None:
 
 def write_csv(rows: Rows, output: Output) -> None:
     """Comma-separated values, with a line of names; what is unknown is empty."""
-    import csv
-    from io import StringIO
-
+    from wirelens.cli.csv_text import csv_text
     from wirelens.codecs.call import MEMBERS
 
     rows.reading.before_read = output.flush
-    buffer = StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([name for name, _ in MEMBERS])
+    output.text(csv_text([[name for name, _ in MEMBERS]]))
     for calls in rows.batches():
-        writer.writerows([call.texts() for call in calls])
-        output.text(buffer.getvalue())
-        buffer.seek(0)
-        buffer.truncate()
-    output.text(buffer.getvalue())
+        output.text(csv_text(call.texts() for call in calls))
 
 
 WRITERS: Final = {"text": write_text, "jsonl": write_jsonl, "csv": write_csv}

@@ -115,15 +115,9 @@ def write_csv(statistics: Statistics, groups: list[Group], output: Output) -> No
 
 def write_rows(names: list[str], rows: list[dict[str, Json]], output: Output) -> None:
     """Rows of these members as comma-separated values; what a row has not is empty."""
-    import csv
-    from io import StringIO
+    from wirelens.cli.csv_text import csv_text
 
-    buffer = StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow(["" if row.get(name) is None else row[name] for name in names])
-    output.text(buffer.getvalue())
+    output.text(csv_text([names, *([row.get(name) for name in names] for row in rows)]))
 
 
 WRITERS: Final[dict[str, Callable[[Statistics, list[Group], Output], None]]] = {

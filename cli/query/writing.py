@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from io import BytesIO, StringIO
+from io import BytesIO
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from wirelens.cli.csv_text import csv_text
 from wirelens.codecs.numbers import time_text
 
 if TYPE_CHECKING:
@@ -117,15 +117,9 @@ def _distinct(names: list[str]) -> list[str]:
 def write_csv(database: Database, sql: str, output: Output) -> None:
     """Comma-separated values, with a line of names; null is empty."""
     columns, portions = database.rows(sql)
-    buffer = StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([name for name, _ in columns])
+    output.text(csv_text([[name for name, _ in columns]]))
     for rows in portions:
-        writer.writerows([[text_of(value) for value in row] for row in rows])
-        output.text(buffer.getvalue())
-        buffer.seek(0)
-        buffer.truncate()
-    output.text(buffer.getvalue())
+        output.text(csv_text([text_of(value) for value in row] for row in rows))
 
 
 def write_parquet(database: Database, sql: str, output: Output) -> None:
