@@ -17,7 +17,6 @@ STREAM_WAITING: Final = 1 << 22  # bytes of one stream that may wait for missing
 ALL_WAITING: Final = 1 << 26  # bytes of all streams that may wait; then the one waiting longest goes on
 WAITING_COST: Final = 200  # what a waiting segment counts besides its bytes
 HISTORY: Final = 1 << 24  # delivered bytes, of all streams, that are kept to compare retransmissions with
-SETTLED: Final = 1 << 18  # above this, what was acknowledged goes when more comes: less leaves the cache
 ALL_LATE: Final = 1 << 22  # late bytes, of all streams, that wait for those that follow them
 CONTRADICTIONS_KEPT: Final = 1 << 10
 TOGETHER_US: Final = 20_000  # a byte this near in time to the next was written with it
@@ -141,10 +140,6 @@ class Sequencer:
         if past is NO_PAST:
             past = side.past = []
             self.remembered_sides[side.number] = side
-        elif self._history > SETTLED and side.has_acked and side.place(side.acked) >= side.next:
-            past.clear()
-            self._history -= side.past_bytes
-            side.past_bytes = 0
         past.append(piece)
         size += PIECE_COST
         side.past_bytes += size

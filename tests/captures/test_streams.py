@@ -223,25 +223,6 @@ def test_bytes_too_old_to_be_compared_are_late() -> None:
     assert sink.assembler.retransmitted == 1000
 
 
-def test_of_many_streams_what_is_not_acknowledged_can_be_compared() -> None:
-    sink = Sink()
-    size, turns = 1000, 4
-    clients = range(2, sequencing.SETTLED // size)
-    for client in clients:
-        sink.add(
-            segment(0, flags=SYN, client=client), segment(500, flags=SYN | ACK, side=1, ack=1, client=client)
-        )
-    for turn in range(turns):
-        for client in clients:
-            sink.add(segment(1 + turn * size, bytes(size), client=client))
-            if client % 2:
-                sink.add(segment(501, side=1, ack=1 + (turn + 1) * size, client=client))
-    for client in (2, 3):
-        sink.add(segment(1, bytes(turns * size), client=client))
-    assert sink.close().assembler.retransmitted == turns * size + size
-    assert sink.late() == [(0, bytes((turns - 1) * size), "old")]
-
-
 def test_keep_alives_do_not_enter_the_stream() -> None:
     sink = started()
     sink.add(segment(1, b"abc"))
