@@ -245,7 +245,7 @@ def translate(modules: list[Path], build: Path) -> "list[Extension]":
         extension.extra_compile_args = [flag for flag in extension.extra_compile_args if flag != "-Werror"]
     library = extensions[0]
     library.sources = joined(library.sources, modules, build / "c")
-    # calls between the files are direct, and those of Python take no second jump
+    # direct calls between the files, and calls of Python without the jump through the PLT
     for flags in (["-fno-semantic-interposition", "-fvisibility=hidden"], ["-fno-plt"]):
         if os.name == "posix" and has_compiler(*flags):
             library.extra_compile_args += flags

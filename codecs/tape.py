@@ -241,7 +241,7 @@ class Tape:
         return index
 
     def reserve(self, nodes: i64) -> None:
-        """Make room for at least so many nodes at once: step by step each step copies all before it."""
+        """Allocate room for at least `nodes` nodes at once; growing in steps copies them at each step."""
         size = nodes * WIDTH
         if size > len(self.words):
             words: vec[i64] = vec[i64](capacity=size + len(_ROOM))

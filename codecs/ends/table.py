@@ -195,7 +195,7 @@ class Table:
             connection.settle()
 
     def _sort(self, stream: array[int]) -> None:
-        """Sort datagrams; those with the same bytes as others cannot be told apart and match none."""
+        """Sort datagrams by their bytes; duplicates are marked so that none of them is matched."""
         ordered = sorted(stream, key=self.starts.__getitem__)
         for place, index in enumerate(ordered):
             stream[place] = index

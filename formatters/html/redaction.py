@@ -92,7 +92,7 @@ class Redactor:
         found = self._texts.get(content)
         if found is None:
             found = self._replaced(content, False)
-            if content == _STATUS:  # it names what makes a call one that failed
+            if content == _STATUS:  # the name of a status: it decides the outcome of a call
                 found = content
             elif found == _STATUS:
                 found = b"t" if content == b"r" else b"r"
