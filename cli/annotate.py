@@ -53,11 +53,9 @@ def command(
     """
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
-    from wirelens.cli.select import Selection
 
     protocol, merge_options = capture_options.protocol, capture_options.merge_options
-    flow, port = capture_options.flow, capture_options.port
-    selection = Selection(flow, port, where, merge_options)
+    selection = capture_options.selecting(where)
     inputs = Inputs(input_options, output_options.verbose)
     with Output(output_options, inputs.paths) as output:
         if output.terminal:

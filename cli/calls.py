@@ -72,15 +72,14 @@ def command(
     from wirelens.cli.call_reading import CallReading
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
-    from wirelens.cli.select import Selection, call_filter
+    from wirelens.cli.select import call_filter
 
     protocol, merge_options = capture_options.protocol, capture_options.merge_options
-    flow, port = capture_options.flow, capture_options.port
     if chosen is not None and (sort is not None or limit is not None or style != "text"):
         raise click.UsageError("--call shows one call as text: without --sort, --limit and --format")
     selected = call_filter(where)
     inputs = Inputs(input_options, output_options.verbose)
-    selection = Selection(flow, port)
+    selection = capture_options.selecting()
     kept = chosen or 0
     logs = chosen is not None
     if server_paths:

@@ -65,11 +65,9 @@ def command(
     """List the conversations in captures: endpoints, protocol, messages, bytes, gaps, duration."""
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
-    from wirelens.cli.select import Selection
 
     protocol, merge_options = capture_options.protocol, capture_options.merge_options
-    flow, port = capture_options.flow, capture_options.port
-    selection = Selection(flow, port, where, merge_options)
+    selection = capture_options.selecting(where)
     inputs = Inputs(input_options, output_options.verbose)
     run = Run(inputs, inputs.merged(merge_options), protocol, selection, everything)
     with Output(output_options, inputs.paths) as output:

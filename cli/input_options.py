@@ -89,10 +89,14 @@ class CaptureOptions:
         self.port = port
         self.merge_options = merge_options
 
-    def selection(self, where: Sequence[str]) -> Selection | None:
-        """What selects messages, with --where; None if all are selected. Raises click's error."""
-        if not where and self.flow is None and self.port is None:
-            return None
+    def selecting(self, where: Sequence[str] = ()) -> Selection:
+        """What selects messages, with --where. Raises click's error."""
         from wirelens.cli.select import Selection
 
         return Selection(self.flow, self.port, where, self.merge_options)
+
+    def selection(self, where: Sequence[str]) -> Selection | None:
+        """As `selecting`; None if all are selected."""
+        if not where and self.flow is None and self.port is None:
+            return None
+        return self.selecting(where)

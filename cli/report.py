@@ -64,12 +64,10 @@ def command(
     """
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
-    from wirelens.cli.select import Selection
     from wirelens.formatters.html.report import Report
 
     protocol, merge_options = capture_options.protocol, capture_options.merge_options
-    flow, port = capture_options.flow, capture_options.port
-    selection = Selection(flow, port, where, merge_options)
+    selection = capture_options.selecting(where)
     redactor = None
     if redact or redact_numbers:
         from wirelens.formatters.html.redaction import Redactor

@@ -117,11 +117,10 @@ def command(
     from wirelens.cli.call_reading import CallReading
     from wirelens.cli.inputs import Inputs
     from wirelens.cli.output import Output
-    from wirelens.cli.select import Selection, call_filter
+    from wirelens.cli.select import call_filter
     from wirelens.codecs.calls import ALL_CALLS
 
     protocol, merge_options = capture_options.protocol, capture_options.merge_options
-    flow, port = capture_options.flow, capture_options.port
     names = tuple(dict.fromkeys(name for group in by for name in group)) or ("service", "method")
     selected = call_filter(where)
     if every_us is not None and (style == "csv" or sizes):
@@ -129,7 +128,9 @@ def command(
     inputs = Inputs(input_options, output_options.verbose)
     if every_us is not None and (inputs.texts or not all(_is_pipe(path) for path in inputs.paths)):
         raise click.UsageError("--every is for a pipe: give - as the input")
-    reading = CallReading(inputs, merge_options, protocol, Selection(flow, port), ALL_CALLS if sizes else 0)
+    reading = CallReading(
+        inputs, merge_options, protocol, capture_options.selecting(), ALL_CALLS if sizes else 0
+    )
     if selected is not None:
         reading.select(selected)
     with Output(output_options, inputs.paths) as output:
