@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from wirelens.cli.call_reading import CallReading
-from wirelens.cli.errors import RefusedError
 from wirelens.cli.input import STDIN, Input
 from wirelens.cli.input_options import InputOptions
 from wirelens.cli.inputs import Inputs
@@ -81,14 +80,13 @@ class EndsReading(CallReading):
 
     def _copy_pipes(self) -> None:
         """Read pipes to their ends into temporary files."""
-        from tempfile import TemporaryFile
-
         from wirelens.cli.input import InputError
+        from wirelens.cli.temporary import temporary_file
 
         for path in (*self.server_options.paths, *self.input_options.paths):
             pipe = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
             if path not in self.copies and (pipe or path == STDIN):
-                file = self.copies[path] = TemporaryFile()  # noqa: SIM115 (it is read while the process runs)
+                file = self.copies[path] = temporary_file()
                 try:
                     Input(path).copy_to(file)
                 except InputError as error:
@@ -99,30 +97,36 @@ class EndsReading(CallReading):
         from wirelens.cli.select import Selection
         from wirelens.codecs.ends.matching import Match
         from wirelens.codecs.ends.splits import Splits
+        from wirelens.codecs.ends.table import MOST_MESSAGES
 
         everything = Selection(None, None)
         server_inputs = Inputs(self.server_options, self.inputs.verbose, copies=self.copies)
         server_inputs.before_report = self.inputs.before_report
-        server, server_names, server_series = self._table(server_inputs, everything, AT_SERVER)
+        server, server_names, server_series = self._table(server_inputs, everything, AT_SERVER, MOST_MESSAGES)
         self.inputs.failed += server_inputs.failed
         quiet = Inputs(self.input_options, quiet=True, copies=self.copies)
-        client, client_names, client_series = self._table(quiet, self.selection, AT_CLIENT)
+        room = MOST_MESSAGES - (0 if server.is_spilled else server.count)
+        client, client_names, client_series = self._table(quiet, self.selection, AT_CLIENT, room)
         match = Match(client, server, (client_series, server_series))
         if self.inputs.before_report is not None:
             self.inputs.before_report()
         report(match, (client_names, server_names))
         return Splits(match)
 
-    def _table(self, inputs: Inputs, selection: Selection, end: int) -> tuple[Table, list[str], list[int]]:
+    def _table(
+        self, inputs: Inputs, selection: Selection, end: int, limit: int
+    ) -> tuple[Table, list[str], list[int]]:
         """The messages of an end, the names of its files, and the series of its clocks.
 
-        What the client's end leaves out is reported when its calls are read.
+        More than `limit` messages go to temporary files. What the client's end leaves out is reported when
+        its calls are read.
         """
         from wirelens.cli.input import InputError
         from wirelens.cli.packets import Capture
-        from wirelens.codecs.ends.table import MOST_MESSAGES, Table, series_of
+        from wirelens.cli.temporary import temporary_file
+        from wirelens.codecs.ends.table import Table, series_of
 
-        table = Table()
+        table = Table(limit, temporary_file)
         names: list[str] = []
         for item in inputs.merged(self.merge_options):
             if not item.capture:
@@ -139,11 +143,6 @@ class EndsReading(CallReading):
                 for messages, _ in capture.conversed():
                     for message in messages:
                         table.add(message)
-                    if table.count > MOST_MESSAGES:
-                        raise RefusedError(
-                            f"more than {MOST_MESSAGES:,} messages at the {ENDS[end]}: "
-                            "both ends are joined in memory; give captures of a shorter time"
-                        )
                 if end == AT_SERVER:
                     self.damaged = self.damaged or capture.damaged
                     capture.report_rest(table.count, capture.conversations.foreign)
@@ -160,8 +159,7 @@ class EndsReading(CallReading):
         from wirelens.codecs.ends.splits import SERVER
 
         table = splits.match.server
-        joined = sum([1 for index in splits.match.partners_back if index >= 0])
-        if joined == table.count:
+        if splits.match.messages == table.count:
             return
         inputs = Inputs(self.server_options, quiet=True, copies=self.copies)
         kept = ALL_CALLS if self.kept else 0
@@ -226,7 +224,7 @@ def clock_line(clocks: Clocks, connections: int) -> str:
     ahead = "ahead" if theta >= 0 else "slow"
     size = abs(theta)
     text = f"{size / 1e6:,.3f} s" if size >= 1e6 else f"{size / 1e3:.3f} ms"
-    parts = [count(connections, "connection"), count(len(clocks.bounds), "bound")]
+    parts = [count(connections, "connection"), count(clocks.count, "bound")]
     low, high = clocks.rates()
     if -UNKNOWN_RATE < low and high < UNKNOWN_RATE:
         parts.append(f"drift {_ppm(low)}…{_ppm(high)} ppm")

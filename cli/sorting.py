@@ -5,14 +5,14 @@ from __future__ import annotations
 import marshal
 from heapq import heappop, heappush, heappushpop, merge
 from operator import itemgetter
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
+from wirelens.cli.temporary import temporary_file
 from wirelens.codecs.call import Call, call_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import IO, Any, Final, TypeAlias
+    from typing import BinaryIO, Final, TypeAlias
 
     from wirelens.codecs.call import Value
 
@@ -23,7 +23,6 @@ IN_MEMORY: Final = 20_000  # calls that wait in memory for older ones; then they
 SORTED_IN_MEMORY: Final = 1_000_000  # calls that are sorted in memory; beyond, parts are sorted on disk
 PORTION: Final = 4096  # calls that are given out together
 RUNS: Final = 64  # sorted parts on disk; then they become one
-BUFFER: Final = 1 << 16  # bytes of a part that are read at a time
 
 _KEY: Final = itemgetter(0)
 
@@ -162,14 +161,14 @@ def _order(row: tuple[int, int, Call]) -> Key:
 
 def stored(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Write entries to a temporary file, at once; reads them again."""
-    file: IO[Any] = TemporaryFile(buffering=BUFFER)  # noqa: SIM115 (closed when it is read)
+    file = temporary_file()
     for entry in entries:
         marshal.dump(entry, file)
     file.seek(0)
     return _read(file)
 
 
-def _read(file: IO[Any]) -> Iterator[Entry]:
+def _read(file: BinaryIO) -> Iterator[Entry]:
     with file:
         while True:
             try:

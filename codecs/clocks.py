@@ -9,8 +9,20 @@ Measurements" (1999); Zhang, Liu, Xia, "Clock Synchronization Algorithms for Net
 """
 
 from array import array
-from bisect import bisect_left, bisect_right
-from typing import Final, NamedTuple
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from heapq import merge
+from itertools import chain, islice
+from operator import itemgetter
+from struct import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import BinaryIO
+
+    Spill = Callable[[], BinaryIO]  # makes a temporary file
+    Bound = tuple[int, int, int, int]  # order, time, value, upper
 
 RATE: Final = 500e-6  # clocks differ in rate by at most this
 SLACK_US: Final = 2.0  # of a bound, as times are rounded
@@ -20,6 +32,11 @@ LEAST: Final = 8  # bounds of each direction that a window takes at least, if th
 RECENT: Final = 12  # if STEP of this many bounds in a row contradict those before, a clock was set
 STEP: Final = 4
 ROUNDING_US: Final = 1.0  # part of every uncertainty
+IN_MEMORY: Final = 1 << 18  # bounds that are sorted in memory, 25 bytes each
+READ: Final = 1 << 10  # bounds of a file that are read at a time
+BOUND: Final = Struct("<qqqB")
+UNSORTED: Final = 128  # numbers of a slot; then those that are implied are dropped
+WINDOWS: Final = 64  # polygons that are kept
 
 
 class Estimate(NamedTuple):
@@ -79,90 +96,197 @@ class Polygon:
 
 
 class Bounds:
-    """Bounds of theta, in the order in which the first clock's side captured them.
+    """Bounds of theta, each with a number that gives their order in the first clock's captures.
 
     In columns: `orders` (the numbers of packets, or anything that grows with them), `times` on the first
     clock, `values`: s - c (both microseconds), `uppers`: 1 if theta is at most this, 0 if it is at least.
+    If there are many, they go to a file that `spill` makes, if it is given.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, spill: "Spill | None" = None) -> None:
         self.orders = array("q")
         self.times = array("q")
         self.values = array("q")
         self.uppers = bytearray()
+        self._spill: Final = spill
+        self._file: BinaryIO | None = None
+        self._runs: list[tuple[int, int]] = []  # of the file: where they start and end
 
     def __len__(self) -> int:
-        return len(self.orders)
+        stored = self._runs[-1][1] // BOUND.size if self._runs else 0
+        return stored + len(self.orders)
 
     def add(self, order: int, time_us: int, value_us: int, upper: bool) -> None:
-        """Add a bound; `sort` puts them in order."""
+        """Add a bound."""
         self.orders.append(order)
         self.times.append(time_us)
         self.values.append(value_us)
         self.uppers.append(upper)
+        if self._spill is not None and len(self.orders) >= IN_MEMORY:
+            self._store(self._spill)
 
     def extend(self, others: "Bounds") -> None:
         """Add all those of another."""
-        self.orders.extend(others.orders)
-        self.times.extend(others.times)
-        self.values.extend(others.values)
-        self.uppers.extend(others.uppers)
+        for order, time_us, value_us, upper in others.ordered():
+            self.add(order, time_us, value_us, upper != 0)
 
-    def sort(self) -> None:
-        """Put them in order."""
+    def ordered(self) -> "Iterator[Bound]":
+        """All of them, in order; until the end no others are added."""
+        columns = (self.orders, self.times, self.values, self.uppers)
         orders = self.orders
-        if all(orders[index - 1] <= orders[index] for index in range(1, len(orders))):
-            return
-        places = sorted(range(len(orders)), key=orders.__getitem__)
-        self.orders = array("q", [orders[place] for place in places])
-        self.times = array("q", [self.times[place] for place in places])
-        self.values = array("q", [self.values[place] for place in places])
-        self.uppers = bytearray([self.uppers[place] for place in places])
+        if any(orders[index - 1] > orders[index] for index in range(1, len(orders))):
+            places = sorted(range(len(orders)), key=orders.__getitem__)
+            rest = zip(*[map(column.__getitem__, places) for column in columns], strict=True)
+        else:
+            rest = zip(*columns, strict=True)
+        if not self._runs:
+            return rest
+        return merge(*[self._read(start, end) for start, end in self._runs], rest, key=itemgetter(0))
+
+    def _store(self, spill: "Spill") -> None:
+        """Write those in memory to the file, in order."""
+        if self._file is None:
+            self._file = spill()
+        runs, self._runs = self._runs, []
+        ordered = self.ordered()
+        self._runs = runs
+        start = runs[-1][1] if runs else 0
+        self._file.seek(start)
+        for bound in ordered:
+            self._file.write(BOUND.pack(*bound))
+        runs.append((start, self._file.tell()))
+        del self.orders[:], self.times[:], self.values[:], self.uppers[:]
+
+    def _read(self, start: int, end: int) -> "Iterator[Bound]":
+        """The bounds of a run."""
+        assert self._file is not None
+        for at in range(start, end, READ * BOUND.size):
+            self._file.seek(at)
+            yield from BOUND.iter_unpack(self._file.read(min(READ * BOUND.size, end - at)))
+
+
+class Slot:
+    """The bounds of a time: those that no others of it imply, as time and value; how many there were."""
+
+    def __init__(self) -> None:
+        self.uppers = array("q")
+        self.lowers = array("q")
+        self.upper_count = 0
+        self.lower_count = 0
+
+    def add(self, time_us: int, value: int, upper: bool) -> None:
+        """Add a bound."""
+        if upper:
+            self.upper_count += 1
+            self.uppers.extend((time_us, value))
+            if len(self.uppers) > UNSORTED:
+                self.uppers = _hull(self.uppers, 1)
+        else:
+            self.lower_count += 1
+            self.lowers.extend((time_us, value))
+            if len(self.lowers) > UNSORTED:
+                self.lowers = _hull(self.lowers, -1)
+
+    def points(self) -> list[tuple[int, int, bool]]:
+        """What they are, by time."""
+        self.settle()
+        uppers = [
+            (time, value, True) for time, value in zip(self.uppers[::2], self.uppers[1::2], strict=True)
+        ]
+        lowers = [
+            (time, value, False) for time, value in zip(self.lowers[::2], self.lowers[1::2], strict=True)
+        ]
+        return sorted(uppers + lowers)
+
+    def settle(self) -> None:
+        """Keep no more than what is needed."""
+        self.uppers = _hull(self.uppers, 1)
+        self.lowers = _hull(self.lowers, -1)
+
+
+def _hull(points: "array[int]", sign: int) -> "array[int]":
+    """Of points, those that a line must keep below (sign 1) or above to keep below or above all of them."""
+    found: list[tuple[int, int]] = []
+    for time, value in sorted(zip(points[::2], [sign * one for one in points[1::2]], strict=True)):
+        if found and found[-1][0] == time:
+            continue
+        while len(found) > 1:
+            (before, low), (last, high) = found[-2:]
+            if (last - before) * (value - low) > (high - low) * (time - before):
+                break
+            found.pop()
+        found.append((time, value))
+    return array("q", chain.from_iterable([(time, sign * value) for time, value in found]))
 
 
 class Span:
-    """Bounds between two steps of a clock: those with the indexes `start` to `stop`.
+    """Bounds between two steps of a clock, as many as `count`, `outside` of which contradict the others.
 
-    `outside`: the indexes of those that contradict the others.
+    `first_order`, `last_order`: the orders of the first and the last one.
     """
 
-    def __init__(self, bounds: Bounds, start: int, stop: int, outside: list[int]) -> None:
-        self.bounds: Final = bounds
-        self.start: Final = start
-        self.stop: Final = stop
-        self.outside: Final = outside
-        left_out = set(outside)
-        self._indexes = [index for index in range(start, stop) if index not in left_out]
-        self._indexes.sort(key=bounds.times.__getitem__)
-        self._times = array("q", [bounds.times[index] for index in self._indexes])
-        self._uppers = array("q", [0])  # how many of the first n are upper ones
-        for index in self._indexes:
-            self._uppers.append(self._uppers[-1] + bounds.uppers[index])
-        self._base = bounds.values[self._indexes[0]] if self._indexes else 0
+    def __init__(self) -> None:
+        self.count = 0
+        self.outside = 0
+        self.first_order = 0
+        self.last_order = 0
+        self._first_us = 0
+        self._last_us = 0
+        self._base = 0
+        self._uppers = self._lowers = 0  # of those inside
+        self._slots: dict[int, Slot] = {}
+        self._slot: Slot | None = None  # of the last bound
+        self._number = 0
+        self._numbers: list[int] = []  # sorted
         self._windows: dict[int, tuple[int, Polygon]] = {}
 
-    @property
-    def first_order(self) -> int:
-        """The order of its first bound."""
-        return self.bounds.orders[self.start]
-
-    @property
-    def last_order(self) -> int:
-        """The order of its last bound."""
-        return self.bounds.orders[self.stop - 1]
+    def add(self, bound: "Bound", outside: bool) -> None:
+        """Add the next bound."""
+        order, time_us, value, upper = bound
+        inside = self.count - self.outside
+        if not self.count:
+            self.first_order = order
+        self.last_order = order
+        self.count += 1
+        if outside:
+            self.outside += 1
+            return
+        if not inside:
+            self._base = value
+            self._first_us = self._last_us = time_us
+        self._first_us = min(self._first_us, time_us)
+        self._last_us = max(self._last_us, time_us)
+        number = (time_us + WINDOW_US // 2) // WINDOW_US
+        slot = self._slot
+        if slot is None or number != self._number:
+            if slot is not None:
+                slot.settle()
+            slot = self._slots.get(number)
+            if slot is None:
+                slot = self._slots[number] = Slot()
+                insort(self._numbers, number)
+            self._slot = slot
+            self._number = number
+        if upper:
+            self._uppers += 1
+        else:
+            self._lowers += 1
+        slot.add(time_us, value - self._base, upper != 0)
 
     @property
     def times(self) -> tuple[int, int]:
         """The first and the last time of its bounds, on the first clock."""
-        return self._times[0], self._times[-1]
+        return self._first_us, self._last_us
 
     def between(self, time_us: int) -> tuple[float, float] | None:
         """The least and the greatest theta at a time on the first clock; None if it has no such limits."""
-        if not self._times or not 0 < self._uppers[-1] < len(self._times):
+        if not self._slots or not self._uppers or not self._lowers:
             return None
         number = time_us // WINDOW_US
         window = self._windows.get(number)
         if window is None:
+            if len(self._windows) >= WINDOWS:
+                self._windows.pop(next(iter(self._windows)))
             window = self._windows[number] = self._window(number)
         middle, polygon = window
         low, high = polygon.between((time_us - middle) / 1e6)
@@ -171,20 +295,20 @@ class Span:
     def _window(self, number: int) -> tuple[int, Polygon]:
         """The middle of a window and its polygon."""
         middle = number * WINDOW_US + WINDOW_US // 2
-        half = WINDOW_US
-        count = len(self._times)
+        numbers = self._numbers
+        reach = 1
         while True:
-            first = bisect_left(self._times, middle - half)
-            last = bisect_right(self._times, middle + half)
-            upper = self._uppers[last] - self._uppers[first]
-            if (upper >= LEAST and last - first - upper >= LEAST) or last - first == count:
+            first, last = bisect_left(numbers, number + 1 - reach), bisect_right(numbers, number + reach)
+            slots = [self._slots[one] for one in numbers[first:last]]
+            upper = sum([slot.upper_count for slot in slots])
+            lower = sum([slot.lower_count for slot in slots])
+            if (upper >= LEAST and lower >= LEAST) or len(slots) == len(numbers):
                 break
-            half *= 2
+            reach *= 2
         polygon = Polygon()
-        bounds = self.bounds
-        for index in self._indexes[first:last]:
-            time = (bounds.times[index] - middle) / 1e6
-            polygon.cut(time, float(bounds.values[index] - self._base), bounds.uppers[index] != 0)
+        for slot in slots:
+            for time, value, is_upper in slot.points():
+                polygon.cut((time - middle) / 1e6, float(value), is_upper)
         return middle, polygon
 
     def rates(self) -> tuple[float, float]:
@@ -199,48 +323,58 @@ class Span:
         return (last[0] - first[1]) / passed, (last[1] - first[0]) / passed
 
 
-def spans(bounds: Bounds) -> list[Span]:
-    """Sorted bounds, cut where a clock was set."""
+def spans(bounds: "Iterator[Bound]") -> list[Span]:
+    """Bounds in order, cut where a clock was set."""
     found: list[Span] = []
-    start = 0
-    while start < len(bounds):
-        stop, outside = _until_step(bounds, start)
-        found.append(Span(bounds, start, stop, outside))
-        start = stop
+    again: deque[Bound] = deque()  # those from a step on
+    while again or (again := deque(islice(bounds, 1))):
+        found.append(_until_step(again, bounds))
     return found
 
 
-def _until_step(bounds: Bounds, start: int) -> tuple[int, list[int]]:
-    """Where the bounds from `start` on stop to fit together, and those before that do not fit."""
-    base = bounds.values[start]
-    zero = bounds.times[start]
+def _until_step(again: "deque[Bound]", bounds: "Iterator[Bound]") -> Span:
+    """The bounds that fit together, up to a step; those from there on are left in `again`."""
+    span = Span()
+    _, zero, base, _ = again[0]
     older = Polygon()
     newer = Polygon()
     since = zero  # when the newer one began
     uppers = lowers = 0  # in the newer one
-    outside: list[int] = []
-    for index in range(start, len(bounds)):
-        now = bounds.times[index]
-        upper = bounds.uppers[index] != 0
-        value = float(bounds.values[index] - base)
+    recent: deque[tuple[Bound, bool]] = deque()  # the last ones, and whether they are outside
+    while True:
+        if again:
+            bound = again.popleft()
+        elif (following := next(bounds, None)) is not None:
+            bound = following
+        else:
+            break
+        _, now, value_us, is_upper = bound
+        upper = is_upper != 0
+        value = float(value_us - base)
         if now - since >= WINDOW_US and uppers >= LEAST and lowers >= LEAST:
             older = newer
             newer = Polygon()
             since = now
             uppers = lowers = 0
         time = (now - zero) / 1e6
+        if len(recent) == RECENT:
+            span.add(*recent.popleft())
         if older.cut(time, value, upper):
             newer.cut(time, value, upper)
             if upper:
                 uppers += 1
             else:
                 lowers += 1
+            recent.append((bound, False))
             continue
-        outside.append(index)
-        recent = outside[-STEP:]
-        if len(recent) == STEP and recent[0] > index - RECENT:
-            return recent[0], outside[:-STEP]
-    return len(bounds), outside
+        recent.append((bound, True))
+        outside = [place for place, (_, is_outside) in enumerate(recent) if is_outside]
+        if len(outside) >= STEP:
+            again.extendleft([recent.pop()[0] for _ in range(len(recent) - outside[-STEP])])
+            break
+    for one, is_outside in recent:
+        span.add(one, is_outside)
+    return span
 
 
 class Clocks:
@@ -250,10 +384,9 @@ class Clocks:
     """
 
     def __init__(self, bounds: Bounds, least_us: int) -> None:
-        bounds.sort()
-        self.bounds: Final = bounds
+        self.count: Final = len(bounds)
         self.least_us: Final = least_us
-        self.spans: Final = spans(bounds)
+        self.spans: Final = spans(bounds.ordered())
         self._firsts: Final = [span.first_order for span in self.spans]
 
     def span(self, first_order: int, last_order: int) -> Span | None:
@@ -277,7 +410,7 @@ class Clocks:
     @property
     def outside(self) -> int:
         """How many bounds contradict those around them."""
-        return sum([len(span.outside) for span in self.spans])
+        return sum([span.outside for span in self.spans])
 
     def rates(self) -> tuple[float, float]:
         """The least and the greatest difference in rate between steps, in millionths."""
@@ -288,9 +421,7 @@ class Clocks:
         """How many of other bounds these clocks contradict, and how many are from times that they know."""
         count = 0
         known = 0
-        for order, time_us, value, upper in zip(
-            bounds.orders, bounds.times, bounds.values, bounds.uppers, strict=True
-        ):
+        for order, time_us, value, upper in bounds.ordered():
             span = self.span(order, order)
             limits = None if span is None else span.between(time_us)
             if span is None or limits is None or not span.first_order <= order <= span.last_order:

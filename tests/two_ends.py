@@ -16,6 +16,7 @@ import sys
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Final
 
 import building
@@ -487,9 +488,9 @@ def messages_of(data: bytes) -> Iterator[tuple[list[Message], list[Piece]]]:
     yield conversations.close(), []
 
 
-def table_of(data: bytes) -> Table:
-    """The messages of a capture."""
-    table = Table()
+def table_of(data: bytes, limit: int = 0) -> Table:
+    """The messages of a capture; with a limit the rest is in temporary files."""
+    table = Table(limit, TemporaryFile) if limit else Table()
     for messages, _ in messages_of(data):
         for message in messages:
             table.add(message)
@@ -506,9 +507,9 @@ def calls_of(data: bytes) -> list[Call]:
     return found + calls.close([])
 
 
-def joined(client: bytes, server: bytes) -> tuple[Match, Splits, list[Call]]:
-    there = table_of(server)
-    here = table_of(client)
+def joined(client: bytes, server: bytes, limit: int = 0) -> tuple[Match, Splits, list[Call]]:
+    there = table_of(server, limit)
+    here = table_of(client, limit)
     match = Match(here, there, (series_of(here, ["c"]), series_of(there, ["s"])))
     return match, Splits(match), calls_of(client)
 

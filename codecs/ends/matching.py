@@ -19,10 +19,12 @@ from wirelens.codecs.ends.table import CUT, ONCE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from wirelens.codecs.ends.columns import Numbers
     from wirelens.codecs.ends.table import Connection, Table
 
-VOTERS: Final = 1 << 16  # messages of a connection that vote; of longer ones a sample does
-ALL_VOTERS: Final = 1 << 17  # those of all connections of an end, 300 bytes each
+VOTERS: Final = 1 << 16  # messages of a stream that vote; of longer ones a sample does
+LEAST_VOTERS: Final = 16  # likewise, where there are many
+ALL_VOTERS: Final = 1 << 17  # those of all streams of an end, some 200 bytes each
 PLACES: Final = 64  # a message that is found in more places does not vote
 MODULUS: Final = 1 << 32
 NO_LEAST: Final = 1 << 60
@@ -40,12 +42,15 @@ LEAST_WIDTH_OF_KNOWN: Final = 0.9  # if the bounds leave less room than that: th
 MOST_SHORT: Final = 0.25  # of the bounds, before the first or after the last step if those are fewer
 MOST_OUTSIDE: Final = 0.02  # of the bounds on the clocks,
 LEAST_FOR_FEW: Final = 30  # or fewer than a step takes, of this many bounds or more
+LONGER: Final = 1 << 16  # calls that took longer at the server, which are looked at one by one
 
 NO_MESSAGE: Final = "no message in common"
 FEW_CALLS: Final = "too few calls in common"
 OTHER_BYTES: Final = "other bytes at the same places"
 NO_FIT: Final = "does not fit the clocks"
 AMBIGUOUS: Final = "ambiguous"
+
+NO_STREAMS: Final = (range(0), range(0))
 
 Pair = tuple[int, int]  # the indexes of the same message, or connection, at the client and the server
 Taken = tuple[set[int], set[int]]  # the numbers of connections of each end that are joined or ambiguous
@@ -67,40 +72,30 @@ class Rank(NamedTuple):
 class Candidate:
     """Two connections that may be the same.
 
-    `mine` and `others`: the indexes of their common messages, at the client and the server. `calls`: those
-    whose request and reply are among them, `nested` of which took no longer at the server. `bounds` on the
-    clocks, `outside` of which contradict the others. `contradictions`: messages that differ although they
-    are at the same place. `one_clock`: whether one clock fits throughout. `narrow`: whether the bounds leave
-    less room than the fastest call took on its way.
+    `is_alone`: whether there is no other for one of them. `differences`: of the positions of their common
+    `messages`, by side. `calls`: those whose request and reply are among them, `nested` of which took no
+    longer at the server. `number_of_bounds` on the clocks, `outside` of which contradict the others.
+    `contradictions`: messages that differ although they are at the same place. `one_clock`: whether one clock
+    fits throughout. `narrow`: whether the bounds leave less room than the fastest call took on its way.
     """
 
     def __init__(self, client: Connection, server: Connection) -> None:
         self.client: Final = client
         self.server: Final = server
         self.same_numbers = False
-        self.mine = array("q")
-        self.others = array("q")
+        self.is_alone = False
+        self.differences: dict[int, int] = {}
+        self.messages = 0
         self.covered = 0.0
         self.contradictions = 0
         self.calls = 0
         self.nested = 0
         self.least_us = NO_LEAST
-        self.bounds: dict[Source, Bounds] = {}
         self.number_of_bounds = 0
         self.outside = 0
         self.fits = False
         self.narrow = False
         self.one_clock = True
-
-    @property
-    def pairs(self) -> Iterator[Pair]:
-        """The common messages."""
-        return zip(self.mine, self.others, strict=True)
-
-    def add(self, pairs: list[Pair]) -> None:
-        """Add common messages."""
-        self.mine.extend([mine for mine, _ in pairs])
-        self.others.extend([other for _, other in pairs])
 
     @property
     def rank(self) -> Rank:
@@ -112,7 +107,7 @@ class Candidate:
             round(self.nested / self.calls, 3) if self.calls else 0.0,
             round(1 - self.outside / self.number_of_bounds, 3) if self.number_of_bounds else 0.0,
             self.calls,
-            len(self.mine),
+            self.messages,
         )
 
     @property
@@ -122,7 +117,7 @@ class Candidate:
             return ""
         if self.calls < LEAST_CALLS or self.covered < LEAST_COVERED:
             return FEW_CALLS
-        if self.contradictions > MOST_CONTRADICTIONS * len(self.mine):
+        if self.contradictions > MOST_CONTRADICTIONS * self.messages:
             return OTHER_BYTES
         if self.nested < LEAST_NESTED * self.calls or self.number_of_bounds < LEAST_BOUNDS:
             return NO_FIT
@@ -134,25 +129,24 @@ class Candidate:
 class Match:
     """Two ends, joined.
 
-    `series`: for each end the numbers of the series of its clocks (`series_of`). `partners`: by the index of
-    a client's message, that of the server's, -1 without one; `partners_back` the other way. `connections`:
-    the pairs of connections. `clocks`: by the numbers of the series of both.
-    `unjoined`: for each end, how many connections have no partner, by reason.
+    Sets the `partners` of their tables. `series`: for each end the numbers of the series of its clocks
+    (`series_of`). `connections`: the pairs of connections. `messages`: how many are joined. `clocks`: by the
+    numbers of the series of both. `unjoined`: for each end, how many connections have no partner, by reason.
     """
 
     def __init__(self, client: Table, server: Table, series: tuple[list[int], list[int]]) -> None:
         self.client: Final = client
         self.server: Final = server
         self.series: Final = series
-        self.partners = array("q", [-1]) * client.count
-        self.partners_back = array("q", [-1]) * server.count
         self.connections: list[Candidate] = []
         self.clocks: dict[Source, Clocks] = {}
         self.bounds: dict[Source, Bounds] = {}
         self.least_us: dict[Source, int] = {}
         self.joined: dict[Source, int] = {}  # the number of connections
         self.unjoined: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self._spill: Final = client.spill
         self._join()
+        self.messages: Final = sum([one.messages for one in self.connections])
 
     def source(self, pair: Pair) -> Source:
         """The clocks of a message."""
@@ -160,7 +154,7 @@ class Match:
         return self.series[0][self.client.sources[mine]], self.series[1][self.server.sources[other]]
 
     def _join(self) -> None:
-        left = self._candidates()
+        candidates = left = self._candidates()
         reasons: tuple[dict[int, str], dict[int, str]] = ({}, {})
         taken: Taken = (set(), set())
         left.sort(key=lambda one: one.rank, reverse=True)
@@ -178,7 +172,24 @@ class Match:
                 if connection.number not in joined[end]:
                     reason = reasons[end].get(connection.number, NO_MESSAGE)
                     self.unjoined[end][reason] = self.unjoined[end].get(reason, 0) + 1
+        if len(self.connections) < len(candidates):
+            self._part()
         self._settle_clocks()
+
+    def _part(self) -> None:
+        """Forget the partners of messages whose connections were not joined."""
+        for end, table in enumerate((self.client, self.server)):
+            joined: dict[int, tuple[range, range]] = {}
+            for one in self.connections:
+                both = (one.client, one.server)
+                joined[both[end].number] = both[1 - end].streams
+            for connection in table.connections:
+                streams = joined.get(connection.number, NO_STREAMS)
+                for stream, others in zip(connection.streams, streams, strict=True):
+                    for index in stream:
+                        partner = table.partners[index]
+                        if partner >= 0 and partner not in others:
+                            table.partners[index] = -1
 
     def _accept_best(
         self, candidates: list[Candidate], reasons: tuple[dict[int, str], dict[int, str]], taken: Taken
@@ -223,15 +234,13 @@ class Match:
         if one.same_numbers:
             return ""
         agrees = False
-        for source, bounds in one.bounds.items():
+        for source, bounds in self._bounds(one).items():
             known = self.bounds.get(source)
             if known is None or len(known) < LEAST_BOUNDS:
                 continue
             clocks = self.clocks.get(source)
-            if clocks is None or 2 * len(clocks.bounds) <= len(known):
-                so_far = Bounds()
-                so_far.extend(known)
-                clocks = self.clocks[source] = Clocks(so_far, 0)
+            if clocks is None or 2 * clocks.count <= len(known):
+                clocks = self.clocks[source] = Clocks(known, 0)
             contradicted, compared = clocks.contradicted(bounds)
             if contradicted > MOST_OUTSIDE * compared:
                 return NO_FIT
@@ -242,14 +251,13 @@ class Match:
 
     def _accept(self, one: Candidate) -> None:
         self.connections.append(one)
-        for mine, other in one.pairs:
-            self.partners[mine] = other
-            self.partners_back[other] = mine
-        for source, bounds in one.bounds.items():
-            self.bounds.setdefault(source, Bounds()).extend(bounds)
+        if not one.is_alone:  # others that were compared later may have changed them
+            for _, pair in self._pairs(one):
+                self._put(pair)
+        for source, bounds in self._bounds(one).items():
+            self.bounds.setdefault(source, Bounds(self._spill)).extend(bounds)
             self.least_us[source] = min(self.least_us.get(source, NO_LEAST), one.least_us)
             self.joined[source] = self.joined.get(source, 0) + 1
-        one.bounds = {}
 
     def _settle_clocks(self) -> None:
         for source, bounds in self.bounds.items():
@@ -283,8 +291,9 @@ class Match:
             if one.same_numbers:
                 by_side = {**self._distances(pair), **by_side}
             self._compare(one, by_side)
-            if one.mine:
-                self._weigh(one, one.same_numbers and clients[client] == servers[server] == 1)
+            if one.messages:
+                one.is_alone = one.same_numbers and clients[client] == servers[server] == 1
+                self._weigh(one)
                 found.append(one)
         return found
 
@@ -310,64 +319,90 @@ class Match:
         """The votes, in bytes, for (connection of the client, of the server, side, difference)."""
         votes: dict[tuple[int, int, int, int], int] = {}
         mine, others = self.client, self.server
-        voters = _voters(mine)
-        other_voters = _voters(others)
+        voters, other_voters = _voters(mine), _voters(others)
         # with their sequence numbers even bytes that are sent all the time are found in one place
-        numbered = _numbered(mine, voters), _numbered(others, other_voters)
-        _count(votes, mine, numbered[0], others, numbered[1])
-        plain = [(mine.keys[voter[2]], voter) for voter in voters]
-        other_plain = [(others.keys[voter[2]], voter) for voter in other_voters]
-        _count(votes, mine, plain, others, other_plain)
+        _count(votes, mine, _numbered(mine, voters), others, _numbered(others, other_voters))
+        _count(votes, mine, _keyed(mine.keys, voters), others, _keyed(others.keys, other_voters))
         for one_cut in (True, False):  # a cut message is compared by its first bytes
-            first = [voter for voter in voters if bool(mine.flags[voter[2]] & CUT) == one_cut]
-            second = other_voters
+            first = [index for index in voters if bool(mine.flags[index] & CUT) == one_cut]
+            second: Iterable[int] = other_voters
             if not one_cut:
-                second = [voter for voter in other_voters if others.flags[voter[2]] & CUT]
+                second = [index for index in other_voters if others.flags[index] & CUT]
             if first and second:
-                heads = [(mine.heads[voter[2]], voter) for voter in first]
-                other_heads = [(others.heads[voter[2]], voter) for voter in second]
-                _count(votes, mine, heads, others, other_heads)
+                _count(votes, mine, _keyed(mine.heads, first), others, _keyed(others.heads, second))
         return votes
 
     def _compare(self, one: Candidate, differences: dict[int, int]) -> None:
-        """Find the common messages of two connections."""
+        """Find the common messages of two connections, which become partners."""
+        client, server = self.client, self.server
+        one.differences = differences
         covered = 1.0
         for side, difference in sorted(differences.items()):
             mine, others = one.client.streams[side], one.server.streams[side]
-            pairs, between = self._common(mine, others, difference)
-            if pairs:
-                covered = min(covered, len(pairs) / between)
-                here = (self.client, mine, {pair[0] for pair in pairs})
-                there = (self.server, others, {pair[1] for pair in pairs})
+            first: Pair | None = None
+            last = (0, 0)
+            count = 0
+            for last in self._common(mine, others, difference):
+                first = first or last
+                self._put(last)
+                count += 1
+            if first is None:
+                continue
+            one.messages += count
+            # how many there are from the first to the last, at the end that has more
+            covered = min(covered, count / (1 + max(last[0] - first[0], last[1] - first[1])))
+            if not one.same_numbers:
+                here = (client, range(first[0], last[0]), others)
+                there = (server, range(first[1], last[1]), mine)
                 one.contradictions += max(
                     _contradictions(here, there, difference), _contradictions(there, here, -difference)
                 )
-            one.add(pairs)
         one.covered = covered if len(differences) == 2 else 0.0
 
-    def _common(self, mine: array[int], others: array[int], difference: int) -> tuple[list[Pair], int]:
-        """The common messages of two streams, and how many there are from the first to the last of them.
+    def _put(self, pair: Pair) -> None:
+        """Make messages partners."""
+        mine, other = pair
+        self.client.partners[mine] = other
+        self.server.partners[other] = mine
 
-        That is the number at the end that has more.
-        """
-        client, server = self.client, self.server
-        found: list[Pair] = []
-        places: list[tuple[int, int]] = []
-        at = 0
-        for place, index in enumerate(mine):
-            start = client.starts[index] + difference
-            while at < len(others) and server.starts[others[at]] < start:
+    def _pairs(self, one: Candidate) -> Iterator[tuple[int, Pair]]:
+        """The common messages of a candidate, by side."""
+        for side, difference in sorted(one.differences.items()):
+            for pair in self._common(one.client.streams[side], one.server.streams[side], difference):
+                yield side, pair
+
+    def _common(self, mine: range, others: range, difference: int) -> Iterator[Pair]:
+        """The common messages of two streams."""
+        starts, other_starts = self.client.starts, self.server.starts
+        at, end = others.start, others.stop
+        if at == end:
+            return
+        other_start = other_starts[at]
+        for index in mine:
+            start = starts[index] + difference
+            while other_start < start:
                 at += 1
-            if at == len(others):
-                break
-            other = others[at]
-            if server.starts[other] == start and self._are_equal(index, other):
-                found.append((index, other))
-                places.append((place, at))
-        if not found:
-            return found, 0
-        (first, first_other), (last, last_other) = places[0], places[-1]
-        return found, 1 + max(last - first, last_other - first_other)
+                if at == end:
+                    return
+                other_start = other_starts[at]
+            if other_start == start and self._are_equal(index, at):
+                yield index, at
+
+    def _bounds(self, one: Candidate) -> dict[Source, Bounds]:
+        """The bounds on the clocks, by those."""
+        found: dict[Source, Bounds] = {}
+        client, server = self.client, self.server
+        for side, pair in self._pairs(one):
+            mine, other = pair
+            if client.flags[mine] & server.flags[other] & ONCE:
+                here, there = client.firsts[mine], server.firsts[other]
+                if here >= 0 and there >= 0:
+                    source = self.source(pair)
+                    bounds = found.get(source)
+                    if bounds is None:
+                        bounds = found[source] = Bounds(self._spill)
+                    bounds.add(client.orders[mine], here, there - here, not side)
+        return found
 
     def _are_equal(self, mine: int, other: int) -> bool:
         client, server = self.client, self.server
@@ -375,24 +410,18 @@ class Match:
             return client.heads[mine] == server.heads[other] != 0
         return client.keys[mine] == server.keys[other] and client.lengths[mine] == server.lengths[other]
 
-    def _weigh(self, one: Candidate, certain: bool) -> None:
-        """Count calls, those that are nested, and bounds on the clocks, not compared if `certain`."""
+    def _weigh(self, one: Candidate) -> None:
+        """Count calls, those that are nested, and bounds on the clocks if that decides anything."""
         client, server = self.client, self.server
-        partners = dict(one.pairs)
-        side_of = set(one.client.streams[0])
+        streams = one.server.streams
         longer: list[tuple[int, int, Source]] = []  # calls that took longer at the server
-        for mine, other in one.pairs:
-            if client.flags[mine] & server.flags[other] & ONCE:
-                here, there = client.firsts[mine], server.firsts[other]
-                if here >= 0 and there >= 0:
-                    bounds = one.bounds.setdefault(self.source((mine, other)), Bounds())
-                    bounds.add(client.orders[mine], here, there - here, mine in side_of)
+        for _, (mine, other) in self._pairs(one):
             pair = client.pairs[mine]
-            if not pair or client.reply_of(pair) != mine:
+            if pair <= 0 or client.reply_of(pair) != mine:
                 continue
             request = client.request_of(pair)
-            asked = partners.get(request)
-            if asked is None:
+            asked = client.partners[request] if request >= 0 else -1
+            if asked not in streams[0] and asked not in streams[1]:
                 continue
             one.calls += 1
             took = client.readables[mine] - client.firsts[request]
@@ -400,16 +429,18 @@ class Match:
             times = (client.readables[mine], client.firsts[request])
             known = min(*times, server.firsts[other], server.readables[asked]) >= 0
             if known and took < worked:
-                longer.append((request, mine, self.source((mine, other))))
+                one.nested -= 1
+                if len(longer) < LONGER:
+                    longer.append((request, mine, self.source((mine, other))))
             once = client.flags[mine] & client.flags[request] & server.flags[other] & server.flags[asked]
             if once & ONCE and 0 <= took - worked < one.least_us:
                 one.least_us = took - worked
-        one.nested = one.calls - len(longer)
+        one.nested += one.calls
         one.fits = True
-        for source, bounds in one.bounds.items():
+        if one.is_alone:
+            return
+        for source, bounds in self._bounds(one).items():
             one.number_of_bounds += len(bounds)
-            if certain:
-                continue
             clocks = Clocks(bounds, 0)
             one.outside += clocks.outside
             if len(clocks.spans) > 1:
@@ -423,34 +454,36 @@ class Match:
                     one.nested += 1
 
 
-Stream = tuple["Table", "array[int]", set[int]]  # a stream's messages, and those that the other end has
+# A table, some messages of a stream of it, and the messages of the other end's stream.
+Stream = tuple["Table", range, range]
 
 
 def _contradictions(one: Stream, other: Stream, difference: int) -> int:
     """The number of whole messages, from the first to the last in common, where the other end has others."""
-    table, stream, common = one
-    other_table, other_stream, other_common = other
-    starts = array("q", [other_table.starts[index] for index in other_stream])
-    places = [place for place, index in enumerate(stream) if index in common]
+    table, stream, others = one
+    other_table, _, mine = other
     count = 0
-    for index in stream[places[0] : places[-1]]:
-        if index in common or table.flags[index] & CUT:
+    at = others.start
+    for index in stream:
+        if table.partners[index] in others or table.flags[index] & CUT:
             continue
         start = table.starts[index] + difference
-        at = max(bisect_right(starts, start) - 1, 0)
-        while at < len(starts) and starts[at] < start + table.lengths[index]:
-            there = other_stream[at]
-            if there not in other_common and not other_table.flags[there] & CUT:
-                if starts[at] + other_table.lengths[there] > start:
+        while at + 1 < others.stop and other_table.starts[at + 1] <= start:
+            at += 1
+        there = at
+        while there < others.stop and other_table.starts[there] < start + table.lengths[index]:
+            common = other_table.partners[there] in mine
+            if not common and not other_table.flags[there] & CUT:
+                if other_table.starts[there] + other_table.lengths[there] > start:
                     count += 1
                     break
-            at += 1
+            there += 1
     return count
 
 
 def _middle(clocks: Clocks) -> tuple[int, float]:
     """The middle of the longest span, and the room that its bounds leave there."""
-    longest = max(clocks.spans, key=lambda span: span.stop - span.start)
+    longest = max(clocks.spans, key=lambda span: span.count)
     time_us = sum(longest.times) // 2
     return time_us, _room(longest, time_us)
 
@@ -476,62 +509,58 @@ def _is_as_wide(clocks: Clocks, known: Clocks) -> bool:
 
 def _are_long(clocks: Clocks) -> bool:
     """Whether the spans between steps are long enough: all but a short first or last one."""
-    sizes = [span.stop - span.start for span in clocks.spans]
-    if min(sizes[0], sizes[-1]) <= MOST_SHORT * len(clocks.bounds):
+    sizes = [span.count for span in clocks.spans]
+    if min(sizes[0], sizes[-1]) <= MOST_SHORT * clocks.count:
         sizes.remove(min(sizes[0], sizes[-1]))
     return min(sizes) >= LEAST_BOUNDS
 
 
-Voter = tuple[int, int, int]  # connection, side, index of the message
-
-
-def _voters(table: Table) -> list[Voter]:
-    """The messages that vote: of long connections those with certain hashes, the same ones at both ends."""
+def _voters(table: Table) -> array[int]:
+    """The messages that vote: of long streams those with certain hashes, the same ones at both ends."""
+    streams = [stream for connection in table.connections for stream in connection.streams]
     most = VOTERS
-    while True:
-        total = sum(
-            [min(len(stream), most) for connection in table.connections for stream in connection.streams]
-        )
-        if total <= ALL_VOTERS or most <= 64:
-            break
+    while most > LEAST_VOTERS and sum([min(len(stream), most) for stream in streams]) > ALL_VOTERS:
         most //= 2
-    found: list[Voter] = []
-    for number, connection in enumerate(table.connections):
-        for side, stream in enumerate(connection.streams):
-            mask = 0
-            while len(stream) // (mask + 1) > most:
-                mask = 2 * mask + 1
-            found += [
-                (number, side, index)
-                for index in stream
-                if not (table.keys[index] or table.heads[index]) & mask
-            ]
+    found = array("q")
+    for stream in streams:
+        mask = 0
+        while len(stream) // (mask + 1) > most:
+            mask = 2 * mask + 1
+        found.extend([index for index in stream if not (table.keys[index] or table.heads[index]) & mask])
     return found
 
 
-def _numbered(table: Table, voters: list[Voter]) -> list[tuple[int, Voter]]:
-    """Voters by the hash of their first bytes together with their sequence numbers; 0 without one."""
-    found: list[tuple[int, Voter]] = []
-    for voter in voters:
-        number, side, index = voter
+Voter = tuple[int, int]  # the hash that votes, 0 for none, and the message
+
+
+def _keyed(keys: Numbers, voters: Iterable[int]) -> Iterator[Voter]:
+    """Voters by a hash of them."""
+    return ((keys[index], index) for index in voters)
+
+
+def _numbered(table: Table, voters: Iterable[int]) -> Iterator[Voter]:
+    """Voters by the hash of their first bytes together with their sequence numbers."""
+    for index in voters:
+        number, side = table.place_of(index)
         first = table.connections[number].sequences[side]
         head = table.heads[index]
         sequence = (first + table.starts[index]) % MODULUS
-        found.append((head ^ (sequence << 16) if head and first >= 0 else 0, voter))
-    return found
+        yield head ^ (sequence << 16) if head and first >= 0 else 0, index
 
 
 def _count(
     votes: dict[tuple[int, int, int, int], int],
     table: Table,
-    voters: Iterable[tuple[int, Voter]],
+    voters: Iterable[Voter],
     other_table: Table,
-    other_voters: Iterable[tuple[int, Voter]],
+    other_voters: Iterable[Voter],
 ) -> None:
-    """Add the votes of equal keys, of which 0 is none."""
-    ordered = sorted([entry for entry in other_voters if entry[0]])
+    """Add the votes of equal keys."""
+    ordered = sorted([voter for voter in other_voters if voter[0]])
     sorted_keys = array("q", [key for key, _ in ordered])
-    for key, (number, side, index) in voters:
+    indexes = array("q", [index for _, index in ordered])
+    del ordered
+    for key, index in voters:
         if not key:
             continue
         first = bisect_left(sorted_keys, key)
@@ -540,7 +569,9 @@ def _count(
         last = bisect_right(sorted_keys, key, first)
         if last - first > PLACES:
             continue
-        for _, (other_number, other_side, other) in ordered[first:last]:
+        number, side = table.place_of(index)
+        for other in indexes[first:last]:
+            other_number, other_side = other_table.place_of(other)
             if other_side == side:
                 vote = (number, other_number, side, other_table.starts[other] - table.starts[index])
                 votes[vote] = votes.get(vote, 0) + table.lengths[index]

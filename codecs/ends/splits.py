@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from heapq import merge
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from wirelens.codecs.ends.table import BLIND, EARLY_COPY, MISSED_COPY, ONCE, ONE_WAY, PLAIN, REQUEST
+from wirelens.codecs.ends.table import BLIND, EARLY_COPY, MISSED_COPY, ONCE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wirelens.codecs.call import Call
     from wirelens.codecs.ends.matching import Match
     from wirelens.codecs.ends.table import Connection, Table
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 BOTH: Final = "both"
 CLIENT: Final = "client"
 SERVER: Final = "server"
+NOTHING: Final[Iterator[tuple[int, int]]] = iter(())
 CLOCK_STEP: Final = "a clock was set near it: its times on the way are not known"
 
 
@@ -79,16 +83,16 @@ class Splits:
 
     def __init__(self, match: Match) -> None:
         self.match: Final = match
-        self._one_way: Final = (_one_way(match.client), _one_way(match.server))
+        self._one_ways: Final = (OneWays(match.client), OneWays(match.server))
         self._server_end_us: Final = match.server.last_us
         self._joined: Final = {one.client.number: one.server for one in match.connections}
 
     def of_client(self, pair: int, flow: int, one_way: int = 0) -> Split:
         """The split of a client's call; `one_way`: which of its flow's one-way requests, if `pair` is 0."""
         client = self.match.client
-        request = client.request_of(pair) if pair else _nth(self._one_way[0], flow, one_way)
+        request = client.request_of(pair) if pair else self._one_ways[0].find(flow, one_way)
         reply = client.reply_of(pair) if pair else -1
-        partners = self.match.partners
+        partners = client.partners
         asked = partners[request] if request >= 0 else -1
         answered = partners[reply] if reply >= 0 else -1
         if asked < 0 and answered < 0:
@@ -98,9 +102,9 @@ class Splits:
     def is_joined(self, pair: int, flow: int, one_way: int = 0) -> bool:
         """Whether a server's call is one of the client's calls too."""
         server = self.match.server
-        request = server.request_of(pair) if pair else _nth(self._one_way[1], flow, one_way)
+        request = server.request_of(pair) if pair else self._one_ways[1].find(flow, one_way)
         reply = server.reply_of(pair) if pair else -1
-        back = self.match.partners_back
+        back = server.partners
         return (request >= 0 and back[request] >= 0) or (reply >= 0 and back[reply] >= 0)
 
     def _client_only(self, request: int, reply: int, flow: int) -> Split:
@@ -108,7 +112,7 @@ class Splits:
         server = self._joined.get(flow)
         if server is None or request < 0 or reply >= 0 or not self._is_lost(request, server):
             return Split(CLIENT)
-        lost = self.match.client.copies.get(request, PLAIN).most()
+        lost = self.match.client.copies_of(request).most()
         return Split(CLIENT, request_lost=lost, remarks=("the request never reached the server",))
 
     def _is_lost(self, request: int, server: Connection) -> bool:
@@ -118,7 +122,7 @@ class Splits:
         sent = match.client.firsts[request]
         if not stream or sent < 0 or server.datagrams:
             return False
-        mine, other = match.partners_back[stream[-1]], stream[-1]
+        mine, other = match.server.partners[stream[-1]], stream[-1]
         if mine < 0 or match.client.orders[mine] > match.client.orders[request]:
             return False
         clocks = match.clocks.get(match.source((mine, other)))
@@ -136,12 +140,12 @@ class Splits:
         there = loss(client, request, server, asked) if request >= 0 <= asked else None
         back = loss(server, answered, client, reply) if reply >= 0 <= answered else None
         replied = answered
-        if replied < 0 <= asked and server.pairs[asked]:
+        if replied < 0 <= asked and server.pairs[asked] > 0:
             replied = server.reply_of(server.pairs[asked])
         remarks: list[str] = []
         if replied >= 0 > reply:
             remarks.append("answered, the reply never reached the client")
-        elif replied < 0 and reply < 0 <= asked and server.pairs[asked]:
+        elif replied < 0 and reply < 0 <= asked and server.pairs[asked] > 0:
             remarks.append("the server sent no reply")
         sent = client.firsts[request] if request >= 0 else -1
         arrived = server.readables[asked] if asked >= 0 else -1
@@ -208,7 +212,7 @@ class Splits:
 
 def loss(sender: Table, sent: int, receiver: Table, arrived: int) -> Loss:
     """How a message got from one end to the other."""
-    start, end = sender.copies.get(sent, PLAIN), receiver.copies.get(arrived, PLAIN)
+    start, end = sender.copies_of(sent), receiver.copies_of(arrived)
     resent = sum([last - first for first, last, _ in start.repeats])
     first_us = sender.firsts[sent]
     last_us = max([time for *_, time in start.repeats], default=first_us)
@@ -267,17 +271,29 @@ def _positive(duration: int) -> int | None:
     return duration if duration > 0 else None
 
 
-def _one_way(table: Table) -> dict[int, list[int]]:
-    """The indexes of one-way requests, by the number of their flow."""
-    found: dict[int, list[int]] = {}
-    for connection in table.connections:
-        both = sorted([index for stream in connection.streams for index in stream])
-        ones = [index for index in both if table.flags[index] & ONE_WAY and table.flags[index] & REQUEST]
-        if ones:
-            found[connection.number] = ones
-    return found
+class OneWays:
+    """The requests of a table without a reply, by flow and from 0; those of a flow are asked for in order."""
 
+    def __init__(self, table: Table) -> None:
+        self._table: Final = table
+        self._rest: Final = {
+            one.number: merge(*map(self._numbered, one.streams)) for one in table.connections if one.one_ways
+        }
+        self._last: Final[dict[int, tuple[int, int]]] = {}
 
-def _nth(ones: dict[int, list[int]], flow: int, number: int) -> int:
-    numbers = ones.get(flow, [])
-    return numbers[number] if number < len(numbers) else -1
+    def find(self, flow: int, number: int) -> int:
+        """The index of a flow's request, -1 if there is none."""
+        found = self._last.get(flow, (-1, -1))
+        while found[0] < number:
+            following = next(self._rest.get(flow, NOTHING), None)
+            if following is None:
+                return -1
+            found = self._last[flow] = following
+        return found[1] if found[0] == number else -1
+
+    def _numbered(self, stream: range) -> Iterator[tuple[int, int]]:
+        """The numbers of those in a stream, with their indexes."""
+        for index in stream:
+            number = -1 - self._table.pairs[index]
+            if number >= 0:
+                yield number, index

@@ -1,23 +1,42 @@
-"""The messages of one end: what is kept of each until the two ends are joined, some 80 bytes."""
+"""The messages of one end: what is kept of each until the two ends are joined, some 90 bytes.
+
+They are in the order of their streams. Beyond a bound they are in files, of which some pages are in memory.
+"""
 
 from __future__ import annotations
 
+import marshal
 from array import array
+from bisect import bisect_right
 from collections import deque
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, NamedTuple
+from heapq import merge
+from itertools import chain, groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from wirelens.codecs.call import facts_of
 from wirelens.codecs.captures.flow import Flow
 from wirelens.codecs.captures.pcap import FILE_SHIFT
 from wirelens.codecs.captures.transmission import Transmission
 from wirelens.codecs.conversations import Message
+from wirelens.codecs.ends.columns import NUMBER, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import BinaryIO
 
-MOST_MESSAGES: Final = 2_000_000  # of an end, which are held in memory
+    from wirelens.codecs.ends.columns import Numbers
+
+    Spill: TypeAlias = Callable[[], BinaryIO]  # makes a temporary file
+
+MOST_MESSAGES: Final = 2_000_000  # of both ends together, which are held in memory
+BLOCK: Final = 1 << 18  # messages that are sorted in memory if there are more
 HEAD: Final = 16  # bytes of a message that are compared where the rest was not captured
 WAITING: Final = 1 << 14  # messages that may still be sent again; then they are packed
+COPIES: Final = 1 << 16  # messages that were not captured once whose `Copies` are in memory
+TYPES: Final = "qqqqqqqqiBHqi"  # of the columns, in memory
+PAGE_ROWS: Final = 64
 
 ONCE: Final = 1  # flags of a message: captured once
 EARLY_COPY: Final = 2  # a copy was sent before those that were captured
@@ -25,7 +44,6 @@ MISSED_COPY: Final = 4  # some bytes were acknowledged before they were captured
 CUT: Final = 8  # not all its bytes were captured
 REQUEST: Final = 16
 REPLY: Final = 32
-ONE_WAY: Final = 64
 BLIND: Final = 128  # copies may have come before the capture began
 
 
@@ -54,80 +72,91 @@ class Connection:
 
     `sequences`: the sequence numbers of the first bytes of both, -1 if unknown. `text`: client and server.
     `datagrams`: whether each message is a packet of its own, and none has a position in a stream.
+    `counts`: of messages, `requests`: of those that are requests, by the flow's direction; `one_ways`: of
+    requests without a reply.
     """
 
     def __init__(self, flow: Flow) -> None:
         self.number: Final = flow.number
         self.datagrams: Final = flow.transport == "udp"
         self.text = ""
-        self._flow: Flow | None = flow
-        self.streams: tuple[array[int], array[int]] = (array("q"), array("q"))
+        self.streams: tuple[range, range] = (range(0), range(0))
         self.sequences: tuple[int, int] = (-1, -1)
-        self.requests = [0, 0]  # by the flow's direction
+        self.counts = [0, 0]
+        self.requests = [0, 0]
+        self.one_ways = 0
+        self.client = 0  # the flow's direction
+        self._texts: Final = (flow.endpoint(0), flow.endpoint(1))
+        self._higher: Final = flow.ports[0] > flow.ports[1]
+        self._syn = flow.syn
+
+    def observe(self, flow: Flow, direction: int) -> None:
+        """Count a message, and take what is known of its flow by now."""
+        self.counts[direction] += 1
+        first, second = flow.directions
+        self.sequences = (first.sequence, second.sequence)
+        self._syn = flow.syn
 
     def settle(self) -> None:
         """Decide which side is the client: who opened the connection, or else who asks more."""
-        flow = self._flow
-        if flow is None:
-            return
-        first, second = flow.directions
-        self.sequences = (first.sequence, second.sequence)
         asked, answered = self.requests
-        higher = flow.ports[0] > flow.ports[1]
-        client = 0
-        if not flow.syn and (asked < answered or (asked == answered and not higher)):
-            client = 1
-            self.streams = self.streams[::-1]
+        if not self._syn and (asked < answered or (asked == answered and not self._higher)):
+            self.client = 1
             self.sequences = self.sequences[::-1]
-        self.text = f"{flow.endpoint(client)} > {flow.endpoint(1 - client)}"
-        self._flow = None  # with the histories of its directions
+        self.text = f"{self._texts[self.client]} > {self._texts[1 - self.client]}"
 
 
 class Table:
     """The messages of one end, in columns; `count` of them. Times in microseconds, -1 if unknown.
 
-    `connections`, each with its messages. Of each message: `starts` (offset in its stream; of datagrams a
-    hash, which orders them alike at both ends), `lengths`, `keys` (a hash of its bytes, 0 if they were cut),
-    `heads` (a hash of the first bytes), `firsts`, `owns`, `readables` and `orders` as in `Transmission`,
-    `pairs` (0 for none), `flags`, and `sources`: the index in `clocks` of the file and interface that
-    captured its last byte. `copies`: of those not captured once.
-    `requests` and `replies`: the index of the last request and reply by the number of the pair, or -1.
+    `connections`, each with its messages, which follow one another. Of each message: `starts` (offset in its
+    stream; of datagrams a hash, which orders them alike at both ends), `lengths`, `keys` (a hash of its
+    bytes, 0 if they were cut), `heads` (a hash of the first bytes), `firsts`, `owns`, `readables` and
+    `orders` as in `Transmission`, `pairs` (0 for none; of a request without a reply its number in its
+    connection, from -1 down), `flags`, `sources`: the index in `clocks` of the file and interface that
+    captured its last byte, and `partners`: the index of the other end's message, -1 without one.
     `last_us`: the time of the last message of all.
+    `limit`: the number of messages in memory; beyond it they are in files that `spill` makes, if it is given.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = MOST_MESSAGES, spill: Spill | None = None) -> None:
         self.connections: list[Connection] = []
-        self.starts = array("q")
-        self.lengths = array("q")
-        self.keys = array("q")
-        self.heads = array("q")
-        self.firsts = array("q")
-        self.owns = array("q")
-        self.readables = array("q")
-        self.orders = array("q")
-        self.pairs = array("i")
-        self.flags = array("B")
-        self.sources = array("H")
-        self.copies: dict[int, Copies] = {}
+        self.count = 0
+        self.spill: Final = spill
         self.clocks: list[tuple[int, int]] = []
         self.times: list[tuple[int, int]] = []  # of the clocks: of the first and the last message
-        self.requests = array("q", [-1])
-        self.replies = array("q", [-1])
         self.last_us = -1
+        self._limit = limit
+        self._arrays = [array(code) for code in TYPES]
+        self._pairs = 0  # the highest number of one
+        self._requests: Numbers = array("q")
+        self._replies: Numbers = array("q")
         self._numbers: dict[int, int] = {}  # indexes of connections, by the numbers of flows
         self._clock_numbers: dict[tuple[int, int], int] = {}
-        self._waiting: deque[tuple[int, Transmission]] = deque()
+        self._waiting: deque[tuple[tuple[int, ...], Transmission]] = deque()
+        self._blocks: BinaryIO | None = None  # what was too much, in the order of capture
+        self._sizes: list[int] = []  # of the blocks
+        self._begins = array("q")  # the index of the first message of each stream
+        self._copies: list[Copies] = []
+        self._more_copies: BinaryIO | None = None
+        self._assign(self._arrays)
+
+    def _assign(self, columns: Sequence[Numbers]) -> None:
+        self.starts, self.lengths, self.keys, self.heads = columns[:4]
+        self.firsts, self.owns, self.readables, self.orders = columns[4:8]
+        self.pairs, self.flags, self.sources, self._copied, self.partners = columns[8:]
 
     @property
-    def count(self) -> int:
-        """The number of messages."""
-        return len(self.starts)
+    def is_spilled(self) -> bool:
+        """Whether it is in files."""
+        return self._blocks is not None
 
     def add(self, message: Message) -> None:
         """Add a message of a capture whose reader was asked to keep histories."""
         record = message.record
         flow = message.flow
-        sender = flow.directions[message.direction]
+        direction = message.direction
+        sender = flow.directions[direction]
         history = sender.history
         length = record.full_length
         if history is None:
@@ -141,69 +170,169 @@ class Table:
             number = self._numbers[flow.number] = len(self.connections)
             self.connections.append(Connection(flow))
         connection = self.connections[number]
-        index = self.count
+        connection.observe(flow, direction)
         root = record.root
         raw = record.raw if root is None else root.raw
         whole = root is not None and len(raw) == record.length
         flags = 0 if whole else CUT
+        pair = message.pair_number
         exchange = message.exchange
-        if exchange is not None and exchange.role == "request":
-            connection.requests[message.direction] += 1
-            flags |= REQUEST
-            if message.pair_number:
-                _put(self.requests, message.pair_number, index)
-            else:
-                flags |= ONE_WAY
-        elif exchange is not None and exchange.role == "reply":
-            flags |= REPLY
-            if message.pair_number:
-                _put(self.replies, message.pair_number, index)
-        connection.streams[message.direction].append(index)
+        if exchange is not None:
+            if exchange.role == "reply":
+                flags |= REPLY
+            elif pair:
+                flags |= REQUEST
+            elif facts_of(message).oneway:
+                flags |= REQUEST
+                connection.one_ways += 1
+                pair = -connection.one_ways
+            if flags & REQUEST:
+                connection.requests[direction] += 1
+        self._pairs = max(self._pairs, pair)
         key = _digest(raw) if whole else 0
         head = _digest(raw[:HEAD]) if len(raw) >= HEAD else 0
-        self.starts.append(record.offset if history is not None else key or head)
-        self.lengths.append(length)
-        self.keys.append(key)
-        self.heads.append(head)
-        self.pairs.append(message.pair_number)
-        self.firsts.append(-1)
-        self.owns.append(-1)
-        self.readables.append(-1)
-        self.orders.append(-1)
-        self.flags.append(flags)
-        self.sources.append(self._clock(transmission))
-        self._waiting.append((index, transmission))
+        start = record.offset if history is not None else key or head
+        clock = self._clock(transmission)
+        stream = 2 * number + direction
+        self._waiting.append(((start, length, key, head, pair, flags, clock, stream), transmission))
+        self.count += 1
         if len(self._waiting) > WAITING:
             self._pack(*self._waiting.popleft())
 
     def request_of(self, pair: int) -> int:
         """The index of the last request of a pair, -1 if there is none."""
-        return self.requests[pair] if pair < len(self.requests) else -1
+        return self._requests[pair] if 0 < pair <= self._pairs else -1
 
     def reply_of(self, pair: int) -> int:
         """The index of the last reply of a pair, -1 if there is none."""
-        return self.replies[pair] if pair < len(self.replies) else -1
+        return self._replies[pair] if 0 < pair <= self._pairs else -1
+
+    def copies_of(self, index: int) -> Copies:
+        """What is known of the copies of a message."""
+        place = self._copied[index] if index >= 0 else 0
+        if place >= 0:
+            return self._copies[place - 1] if place else PLAIN
+        assert self._more_copies is not None
+        self._more_copies.seek(-place)
+        cuts, repeats, missing = marshal.load(self._more_copies)
+        return Copies(cuts, repeats, missing)
+
+    def place_of(self, index: int) -> tuple[int, int]:
+        """The index of a message's connection, and its side: 0 is the client's."""
+        return divmod(bisect_right(self._begins, index) - 1, 2)
 
     def close(self) -> None:
         """Take note of the end of the captures."""
         while self._waiting:
             self._pack(*self._waiting.popleft())
+        begins = array("q")  # of streams, by connection and the flow's direction
+        at = 0
+        for connection in self.connections:
+            connection.settle()
+            client = connection.client
+            mine, others = connection.counts[client], connection.counts[1 - client]
+            connection.streams = range(at, at + mine), range(at + mine, at + mine + others)
+            self._begins.extend([at, at + mine])
+            begins.extend([at + mine, at] if client else [at, at + mine])
+            at += mine + others
+        if self._blocks is None or self.spill is None:
+            self._sort(begins)
+        else:
+            if self._arrays[0]:
+                self._flush(self.spill)
+            self._sort_blocks(self._blocks, self.spill, begins)
+        for one in self._datagrams():
+            self._mark_duplicates(one)
+        for connection in self.connections:
+            for stream in connection.streams:
+                self._put_pairs(stream, connection.datagrams)
+
+    def _datagrams(self) -> Iterator[range]:
+        """The streams of datagrams, which are sorted by their bytes."""
         for connection in self.connections:
             if connection.datagrams:
-                for stream in connection.streams:
-                    self._sort(stream)
-            connection.settle()
+                yield from connection.streams
 
-    def _sort(self, stream: array[int]) -> None:
-        """Sort datagrams by their bytes; duplicates are marked so that none of them is matched."""
-        ordered = sorted(stream, key=self.starts.__getitem__)
-        for place, index in enumerate(ordered):
-            stream[place] = index
+    def _sort(self, places: array[int]) -> None:
+        """Put the messages of each stream together; `places` is where it begins, and is used up."""
+        arrays = self._arrays
+        order = array("q", bytes(NUMBER * self.count))
+        for index, stream in enumerate(arrays[-1]):
+            order[places[stream]] = index
+            places[stream] += 1
+        for one in self._datagrams():
+            datagrams = sorted(order[one.start : one.stop], key=arrays[0].__getitem__)
+            order[one.start : one.stop] = array("q", datagrams)
+        for number, column in enumerate(arrays):
+            arrays[number] = array(column.typecode, map(column.__getitem__, order))
+        arrays[-1] = array("i", [-1]) * self.count
+        self._assign(arrays)
+        self._requests = array("i", [-1]) * (self._pairs + 1)
+        self._replies = array("i", [-1]) * (self._pairs + 1)
+
+    def _flush(self, spill: Spill) -> None:
+        """Write messages to a file, in the order of capture."""
+        if self._blocks is None:
+            self._blocks = spill()
+        size = len(self._arrays[0])
+        for at in range(0, size, BLOCK):
+            for column in self._arrays:
+                self._blocks.write(column[at : at + BLOCK])
+            self._sizes.append(min(BLOCK, size - at))
+        for column in self._arrays:
+            del column[:]
+        self._limit = BLOCK
+
+    def _sort_blocks(self, blocks: BinaryIO, spill: Spill, places: array[int]) -> None:
+        """The same with those that were written, in other files."""
+        width = len(TYPES)
+        rows = Rows(spill(), width, PAGE_ROWS, self.count)
+        blocks.seek(0)
+        for size in self._sizes:
+            columns = [array(code) for code in TYPES]
+            for column in columns:
+                column.frombytes(blocks.read(size * column.itemsize))
+            streams = columns[-1]
+            columns[-1] = array("i", [-1]) * size
+            order = sorted(range(size), key=streams.__getitem__)
+            ordered = [map(column.__getitem__, order) for column in columns]
+            values = array("q", chain.from_iterable(zip(*ordered, strict=True)))
+            at = 0
+            for stream, group in groupby(map(streams.__getitem__, order)):
+                number = sum(1 for _ in group)
+                rows.write(places[stream], values[at * width : (at + number) * width])
+                places[stream] += number
+                at += number
+        blocks.close()
+        for one in self._datagrams():
+            _sort_rows(rows, one, spill)
+        self._assign([rows.column(place) for place in range(width)])
+        pairs = Rows(spill(), 2, PAGE_ROWS, self._pairs + 1)
+        pairs.fill(-1)
+        self._requests, self._replies = pairs.column(0), pairs.column(1)
+
+    def _mark_duplicates(self, stream: range) -> None:
+        """Mark datagrams with the same bytes so that none of them is matched."""
+        before = None
+        for index in stream:
             start = self.starts[index]
-            same = place > 0 and self.starts[ordered[place - 1]] == start
-            if same or (place + 1 < len(ordered) and self.starts[ordered[place + 1]] == start):
-                self.flags[index] |= CUT
-                self.keys[index] = self.heads[index] = 0
+            if start == before:
+                for one in (index - 1, index):
+                    self.flags[one] |= CUT
+                    self.keys[one] = self.heads[one] = 0
+            before = start
+
+    def _put_pairs(self, stream: range, by_order: bool) -> None:
+        """Take note of the last request and reply of each pair; streams are in order, datagrams are not."""
+        for index in stream:
+            pair = self.pairs[index]
+            flags = self.flags[index]
+            if pair <= 0 or not flags & (REQUEST | REPLY):
+                continue
+            column = self._requests if flags & REQUEST else self._replies
+            before = column[pair] if by_order else -1
+            if before < 0 or self.orders[before] <= self.orders[index]:
+                column[pair] = index
 
     def _clock(self, transmission: Transmission) -> int:
         """The index of the clock that a message was captured by."""
@@ -220,24 +349,71 @@ class Table:
             self.last_us = max(self.last_us, time_us)
         return number
 
-    def _pack(self, index: int, transmission: Transmission) -> None:
-        """Keep what is known of a message's transmission by now."""
-        self.firsts[index] = transmission.first_us
-        self.owns[index] = transmission.own_us
-        self.readables[index] = transmission.readable_us
-        self.orders[index] = transmission.order
+    def _pack(self, row: tuple[int, ...], transmission: Transmission) -> None:
+        """Keep what is known of a message and its transmission by now."""
+        start, length, key, head, pair, flags, clock, stream = row
         if transmission.blind:
-            self.flags[index] |= BLIND
+            flags |= BLIND
+        copies = 0
         if transmission.once:
-            self.flags[index] |= ONCE
-            return
-        if transmission.early_copy:
-            self.flags[index] |= EARLY_COPY
-        if transmission.missed_copy:
-            self.flags[index] |= MISSED_COPY
-        self.copies[index] = Copies(
-            tuple(transmission.cuts), tuple(transmission.repeats), int(transmission.missing)
+            flags |= ONCE
+        else:
+            if transmission.early_copy:
+                flags |= EARLY_COPY
+            if transmission.missed_copy:
+                flags |= MISSED_COPY
+            copies = self._keep(
+                Copies(tuple(transmission.cuts), tuple(transmission.repeats), int(transmission.missing))
+            )
+        values = (
+            *(start, length, key, head),
+            *(transmission.first_us, transmission.own_us, transmission.readable_us, transmission.order),
+            *(pair, flags, clock, copies, stream),
         )
+        for column, value in zip(self._arrays, values, strict=True):
+            column.append(value)
+        if self.spill is not None and len(self._arrays[0]) >= self._limit:
+            self._flush(self.spill)
+
+    def _keep(self, copies: Copies) -> int:
+        """Keep copies; a number that `copies_of` finds them by."""
+        if len(self._copies) < COPIES or self.spill is None:
+            self._copies.append(copies)
+            return len(self._copies)
+        file = self._more_copies
+        if file is None:
+            file = self._more_copies = self.spill()
+            file.write(b"\0")  # so that no place is 0
+        place = file.tell()
+        marshal.dump(tuple(copies), file)
+        return -place
+
+
+def _sort_rows(rows: Rows, stream: range, spill: Spill) -> None:
+    """Sort the rows of datagrams by their bytes: parts of them, which are then merged."""
+    width = rows.width
+    for at in range(stream.start, stream.stop, BLOCK):
+        part = sorted(_read(rows, at, min(BLOCK, stream.stop - at)), key=itemgetter(0))
+        rows.write(at, array("q", chain.from_iterable(part)))
+    if len(stream) <= BLOCK:
+        return
+    parts = [_read(rows, at, min(BLOCK, stream.stop - at)) for at in range(stream.start, stream.stop, BLOCK)]
+    with spill() as file:
+        for row in merge(*parts, key=itemgetter(0)):
+            file.write(array("q", row))
+        file.seek(0)
+        for at in range(stream.start, stream.stop, PAGE_ROWS):
+            values = array("q")
+            values.frombytes(file.read(PAGE_ROWS * width * NUMBER))
+            rows.write(at, values)
+
+
+def _read(rows: Rows, index: int, count: int) -> Iterator[tuple[int, ...]]:
+    """Rows from an index on."""
+    for at in range(index, index + count, PAGE_ROWS):
+        values = rows.read(at, min(PAGE_ROWS, index + count - at))
+        for start in range(0, len(values), rows.width):
+            yield tuple(values[start : start + rows.width])
 
 
 def series_of(table: Table, names: Sequence[str]) -> list[int]:
@@ -270,14 +446,6 @@ def _of_datagram(message: Message) -> Transmission:
     found.packet = found.order = message.packets[-1] if message.packets else 0
     found.mark = -1 << 16
     return found
-
-
-def _put(column: array[int], place: int, value: int) -> None:
-    """Set a place of a column, which is made longer if need be."""
-    missing = place + 1 - len(column)
-    if missing > 0:
-        column.extend([-1] * missing)
-    column[place] = value
 
 
 def _digest(data: bytes) -> int:

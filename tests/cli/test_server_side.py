@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
 from two_ends import SECOND, Clock, Plan, World
 
 from wirelens.cli.server_side import spread
+from wirelens.cli.temporary import temporary_file
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from commands import Run
 
 BOTH = "--server-side"
@@ -202,10 +206,32 @@ def test_the_example(run: Run, shared: Path) -> None:
     assert "the server sent no reply" in lines[13]
 
 
-def test_more_messages_than_are_joined_are_refused(
-    run: Run, ends: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+def test_messages_beyond_the_limit_go_to_temporary_files(
+    run: Run, ends: tuple[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("wirelens.codecs.ends.table.MOST_MESSAGES", 5)
-    done = run("calls", ends[0], "--server-side", ends[1])
+    wanted = run("calls", "--format", "jsonl", ends[0], BOTH, ends[1])
+    monkeypatch.setattr("wirelens.codecs.ends.table.MOST_MESSAGES", 50)
+    monkeypatch.setattr("wirelens.codecs.ends.table.BLOCK", 30)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    files: list[tuple[int, list[str]]] = []
+
+    def watched() -> BinaryIO:
+        file = temporary_file()
+        files.append((os.fstat(file.fileno()).st_mode & 0o777, os.listdir(tmp_path)))
+        return file
+
+    before = os.listdir(tmp_path)
+    monkeypatch.setattr("wirelens.cli.temporary.temporary_file", watched)
+    assert run("calls", "--format", "jsonl", ends[0], BOTH, ends[1]).output == wanted.output
+    assert len(files) >= 6
+    assert all(mode & 0o077 == 0 and names == before for mode, names in files)
+
+
+def test_a_full_disk_is_reported(run: Run, ends: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    full = open("/dev/full", "r+b", buffering=0)  # noqa: SIM115 (it is closed as a temporary file is)
+    monkeypatch.setattr("wirelens.cli.temporary.TemporaryFile", lambda buffering: full)
+    monkeypatch.setattr("wirelens.codecs.ends.table.MOST_MESSAGES", 50)
+    done = run("calls", ends[0], BOTH, ends[1])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "more than 5 messages at the server" in done.stderr
+    assert "temporary file in /" in done.stderr
+    assert "No space left on device" in done.stderr

@@ -188,8 +188,7 @@ def test_bounds_are_put_in_order() -> None:
     for index in indexes:
         bounds = world.bounds
         mixed.add(bounds.orders[index], bounds.times[index], bounds.values[index], bool(bounds.uppers[index]))
-    mixed.sort()
-    assert mixed.times == world.bounds.times
+    assert list(mixed.ordered()) == list(world.bounds.ordered())
     both = Bounds()
     both.extend(mixed)
     assert len(both) == 40

@@ -1,6 +1,7 @@
 """Calls captured at both ends: joined, split and explained as the simulation made them."""
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -188,7 +189,7 @@ def test_the_example(shared: Path) -> None:
     client, server = (folder / "client.pcap").read_bytes(), (folder / "server.pcap").read_bytes()
     match, _, calls = joined(client, server)
     (clocks,) = match.clocks.values()
-    estimate = clocks.estimate(clocks.spans[0], clocks.bounds.times[0])
+    estimate = clocks.estimate(clocks.spans[0], clocks.spans[0].times[0])
     assert estimate is not None
     assert abs(estimate.theta_us - 37_500_000) < 50
     assert 2000 <= estimate.uncertainty_us <= 2050
@@ -220,6 +221,81 @@ def test_what_both_ends_show_adds_up() -> None:
         held += bool(call.reply_held_us)
         assert sum(part for part in parts if part is not None) == call.latency_us + (call.reply_held_us or 0)
     assert held > 0
+
+
+def outcome(client: bytes, server: bytes, limit: int = 0) -> tuple[list[Split], object, object, object, int]:
+    """All that is known of two ends."""
+    match, splits, calls = joined(client, server, limit)
+    ones: Counter[int] = Counter()
+    found: list[Split] = []
+    for call in calls:
+        found.append(splits.of_client(call.pair, call.flow, ones[call.flow]))
+        ones[call.flow] += not call.pair
+    clocks = {
+        source: (one.count, one.outside, len(one.spans), one.rates()) for source, one in match.clocks.items()
+    }
+    pairs = [(one.client.text, one.server.text, one.rank) for one in match.connections]
+    return found, clocks, pairs, match.unjoined, match.messages
+
+
+PLANS = [
+    replace(LOSSY, calls=25, loss=0.05, translated=True, late=(0.2, 0)),
+    replace(LOSSY, calls=25, rewritten=True, strangers=True),
+    replace(LOSSY, calls=60, connections=1, ppm=0, steps=[(1 * SECOND, 5 * SECOND)], protocol="bolt"),
+    replace(LOSSY, calls=20, connections=3, twins=True, snap=96),
+]
+
+
+@pytest.fixture
+def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (
+        ("ends.table.BLOCK", 37),
+        ("ends.table.COPIES", 2),
+        ("ends.columns.IN_MEMORY", 14_000),
+    ):
+        monkeypatch.setattr(f"wirelens.codecs.{name}", value)
+    monkeypatch.setattr("wirelens.codecs.clocks.IN_MEMORY", 11)
+
+
+@pytest.mark.usefixtures("small_memory")
+@pytest.mark.parametrize("plan", PLANS)
+def test_files_give_what_memory_gives(plan: Plan) -> None:
+    world = World(plan)
+    client, server = world.capture(0), world.capture(1)
+    assert outcome(client, server, 50) == outcome(client, server)
+
+
+def one_ways(end: int) -> bytes:
+    """20 requests without a reply, both sides in turn; the server's end lacks the fourth one."""
+    frames: list[bytes] = []
+    times: list[int] = []
+    hosts, ports = (building.CLIENT, building.SERVER), (40000, 20880)
+    sent = [1000, 5000]
+    for number in range(20):
+        side = number % 2
+        names = (b"2.0.2", b"com.example.OrderService", b"1.0.0", b"note", b"")
+        data = traffic.dubbo(0x82, 0, number, b"".join(map(traffic.text, names)) + b"HZ")
+        segment = building.tcp(ports[side], ports[1 - side], sent[side], sent[1 - side], building.ACK, data)
+        sent[side] += len(data)
+        if not end or number != 3:
+            packet = building.ipv4(segment, 6, hosts[side], hosts[1 - side], ident=number + 1)
+            frames.append(building.ethernet(packet))
+            times.append(20_000 * number + (1000 if side != end else 0))
+    return building.pcap(frames, times=times)
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_files_give_what_memory_gives_of_requests_without_a_reply() -> None:
+    found = outcome(one_ways(0), one_ways(1))
+    assert [split.seen for split in found[0]] == ["client" if number == 3 else "both" for number in range(20)]
+    assert outcome(one_ways(0), one_ways(1), 5) == found
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_files_give_what_memory_gives_of_datagrams() -> None:
+    client, server = datagrams(0, (7, 9)), datagrams(1, (7, 9))
+    assert outcome(client, server, 20) == outcome(client, server)
+    assert outcome(client, server, 5) == outcome(client, server)
 
 
 @pytest.mark.slow
