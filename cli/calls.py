@@ -220,9 +220,11 @@ def write_text(rows: Rows, output: Output) -> None:
             write()
     write()
     if output.layout.width is not None and rows.shown:
+        from wirelens.formatters import layout as lay
         from wirelens.formatters.calls import totals
 
-        output.line(totals(rows.shown, rows.reading.read, rows.outcomes, rows.slowest_us))
+        text = totals(rows.shown, rows.reading.read, rows.outcomes, rows.slowest_us)
+        output.lines(lay.wrapped("", lay.DIM, text, output.layout))
 
 
 def write_jsonl(rows: Rows, output: Output) -> None:

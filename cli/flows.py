@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wirelens.codecs.captures import Flow
     from wirelens.codecs.conversations import Message
     from wirelens.codecs.verdicts import Verdict
-    from wirelens.formatters.layout import Line
+    from wirelens.formatters.layout import Layout, Line
 
 EPILOG: Final = """\b
 Examples:
@@ -375,6 +375,18 @@ LEFT: Final = (1, 2)  # columns aligned left
 LESS: Final = (3, 11, 5, 4)  # columns that a narrow terminal leaves out, in this order
 
 
+def _below(cells: Sequence[str], layout: Layout) -> Iterator[Line]:
+    """A flow whose columns do not fit beside one another: what is known of it below, with its name."""
+    from wirelens.formatters import layout as lay
+
+    yield from lay.wrapped("", lay.PLAIN, f"{cells[0]}  {cells[1]}", layout)
+    known = [
+        cells[2],
+        *[f"{HEADINGS[place]} {cells[place]}" for place in range(3, len(cells)) if cells[place]],
+    ]
+    yield from lay.wrapped("   ", lay.DIM, ", ".join(known), layout)
+
+
 def table(rows: list[Listed], output: Output) -> None:
     """The flows as a table."""
     from wirelens.formatters import layout as lay
@@ -404,11 +416,17 @@ def table(rows: list[Listed], output: Output) -> None:
         9: lay.NOTE,
     }
 
+    if width is not None and sum([room + 2 for room in widths]) - 2 > width:
+        for row in rows:
+            output.lines(_below(row.packed.decode().split(CELL_END), output.layout))
+        return
+
     def show(cells: Sequence[str], heading: bool) -> None:
         line: Line = []
         for room, place in zip(widths, used, strict=True):
             text = f"{cells[place]:<{room}}" if place in LEFT else f"{cells[place]:>{room}}"
-            line.append((lay.DIM if heading else styles.get(place, lay.PLAIN), text + "  "))
+            gap = "  " if place != used[-1] else ""
+            line.append((lay.DIM if heading else styles.get(place, lay.PLAIN), text + gap))
         output.line(output.layout.fit(line))
 
     show(HEADINGS, True)

@@ -67,9 +67,9 @@ class Output:
         self.paints_json = self.terminal or options.color == "always"
         measure: Callable[[str], int] = len
         if coloured or self.terminal or width is not None:
-            from wirelens.formatters import terminal
+            from wirelens.formatters import layout, terminal
 
-            measure = terminal.cells
+            measure = layout.ascii_cells if self.ascii else terminal.cells
             if coloured:
                 self.painter = terminal.Painter(theme(options.theme, self.terminal), colours())
         if self.terminal:

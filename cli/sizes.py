@@ -89,7 +89,7 @@ def lines(by: tuple[str, ...], key: Key, sizes: FieldSizes, output: Output) -> l
     names, side = key
     name = ".".join([name for name in names if name]) or "–"
     about = f"{count(sizes.messages, side)}, {count(sizes.total, 'byte')}"
-    found: list[Line] = [[(lay.WORD, clean(name)), (lay.PLAIN, "  "), (lay.DIM, about)]]
+    found = list(lay.after_title(lay.WORD, clean(name), [(lay.DIM, about)], output.layout))
     rows = sizes.rows()
     for path, size, messages in rows[:SHOWN]:
         share = size / sizes.total if sizes.total else 0.0

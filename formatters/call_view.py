@@ -39,34 +39,35 @@ def call_view(call: Call, layout: Layout) -> Iterator[Line]:
     replies = [one for one in call.messages if one.exchange is not None and one.exchange.role == "reply"]
     for message in requests:
         yield []
-        yield [(lay.HEADING, "request"), *_place(message)]
-        yield from tree(message.record, layout)
+        yield from lay.after_title(lay.HEADING, "request", _place(message), layout)
+        yield from map(layout.fit, tree(message.record, layout))
     wire = segments(call, requests, replies)
     if wire:
         yield []
-        yield [(lay.HEADING, "on the wire"), (lay.DIM, f"  {call.client} > {call.server}")]
-        yield from wire
+        ends: Line = [(lay.DIM, f"{call.client} > {call.server}")]
+        yield from lay.after_title(lay.HEADING, "on the wire", ends, layout)
+        for line in wire:
+            yield from _folded(line, layout)
     for message in replies:
         yield []
         after = "" if message.latency_us is None else f"  after {duration(message.latency_us / 1e6)}"
-        yield [(lay.HEADING, "reply"), *_place(message), (lay.NUMBER, after)]
-        yield from tree(message.record, layout)
+        place: Line = [*_place(message), (lay.NUMBER, after)]
+        yield from lay.after_title(lay.HEADING, "reply", place, layout)
+        yield from map(layout.fit, tree(message.record, layout))
     if not replies:
         yield []
         waited = "" if call.waited_us is None else f", waited for {duration(call.waited_us / 1e6)}"
-        yield [(lay.ERROR if waited else lay.DIM, f"no reply{waited}")]
+        yield from lay.wrapped("", lay.ERROR if waited else lay.DIM, f"no reply{waited}", layout)
 
 
 def _heading(call: Call, layout: Layout) -> Iterator[Line]:
-    title: Line = [
-        (lay.DIM, f"call {call.call}  "),
-        (lay.WORD, clean(name_of(call)) or call.protocol),
-        (lay.PLAIN, "  "),
-        *outcome(call),
-        (lay.PLAIN, "  "),
-        latency(call),
-    ]
-    yield layout.fit(title)
+    name = clean(name_of(call)) or call.protocol
+    came: Line = [*outcome(call), (lay.PLAIN, "  "), latency(call)]
+    title: Line = [(lay.DIM, f"call {call.call}  "), (lay.WORD, name), (lay.PLAIN, "  "), *came]
+    if layout.limit is None or layout.cells(title) <= layout.limit:
+        yield title
+    else:
+        yield from lay.after_title(lay.WORD, f"call {call.call}  {name}", came, layout)
     text = detail(call)
     if text:
         yield from lay.wrapped("", lay.ERROR if call.outcome == "error" else lay.NOTE, text, layout)
@@ -89,7 +90,16 @@ def _place(message: Message) -> Line:
     numbers = ", ".join([str(number & NUMBER_MASK) for number in packets[:8]])
     more = ", …" if len(packets) > 8 else ""
     size = count(message.record.length, "byte")
-    return [(lay.DIM, f"  {time_text(message.time_us)}  {size}, packet {numbers}{more}")]
+    return [(lay.DIM, f"{time_text(message.time_us)}  {size}, packet {numbers}{more}")]
+
+
+def _folded(line: Line, layout: Layout) -> Iterator[Line]:
+    """A segment's line; its remark follows where there is no room."""
+    if layout.limit is None or layout.cells(line) <= layout.limit or line[-1][0] != lay.NOTE:
+        yield layout.fit(line)
+        return
+    yield layout.fit(line[:-1])
+    yield from lay.wrapped("  ↳ ", lay.NOTE, line[-1][1].strip(), layout)
 
 
 def segments(call: Call, requests: list[Message], replies: list[Message]) -> list[Line]:

@@ -27,6 +27,8 @@ MOST_OUTCOME: Final = 40  # cells of an outcome; what is longer follows on the n
 LEAST_OUTCOME: Final = 8
 LEAST_NAME: Final = 16
 INDENT: Final = 7  # cells before what follows on the next line
+LEAST_WIDTH: Final = 32  # cells of a line; on narrower ones there are
+NARROW: Final = 2  # cells before it
 GAP: Final = "  "
 SHORTEST_US: Final = 100  # the logarithmic scale of bars, in microseconds
 LONGEST_US: Final = 10_000_000
@@ -179,13 +181,15 @@ class CallTable:
 
     def _heading(self) -> Line:
         text = ""
-        for place, heading in enumerate(HEADINGS):
+        width = self.layout.width
+        fits = width is None or sum(self.widths) + len(GAP) * (len(self.widths) - 1) <= width
+        for place, heading in enumerate(HEADINGS if fits else HEADINGS[:3]):
             right = place in (0, 2, 5)
-            width = self.widths[place]
-            text += (f"{heading:>{width}}" if right else f"{heading:<{width}}") + GAP
-        if self.layout.width is None:
+            cells = self.widths[place]
+            text += (f"{heading:>{cells}}" if right else f"{heading:<{cells}}") + GAP
+        if width is None:
             text += "client > server"
-        return [(lay.DIM, text.rstrip())]
+        return self.layout.fit([(lay.DIM, text.rstrip())])
 
     # --- rows -----------------------------------------------------------------------------------------
 
@@ -195,12 +199,27 @@ class CallTable:
         if width is None:
             line = [*self._columns(cells), (lay.PLAIN, f"{GAP}{call.client} > {call.server}")]
             return [[*line, (lay.ERROR, f"{GAP}{text}")] if text else line]
+        lines, about = self._beside(call, cells, width)
+        if max(map(self.layout.cells, lines)) > width:
+            lines, about = self._below(cells, width), ""
+        text = f"{about}: {text}" if about and text else about or text
+        if text:
+            style = lay.ERROR if call.outcome == ERROR else lay.TYPE
+            if style != lay.ERROR and (call.late or call.timed_out or call.remarks or text.startswith("◆")):
+                style = lay.NOTE
+            margin = " " * (INDENT if width >= LEAST_WIDTH else NARROW) + "↳ "
+            lines.extend(lay.wrapped(margin, style, text, self.layout))
+        return lines
+
+    def _beside(self, call: Call, cells: list[Line], width: int) -> tuple[list[Line], str]:
+        """The columns of a row beside one another; the outcome, if it was cut."""
         lines: list[Line] = []
         measure = self.layout.cells
+        about = ""
         if measure(cells[4]) > self.widths[4]:
-            whole = lay.plain(cells[4])
-            cells[4] = [(cells[4][0][0], self.layout.cut(whole, self.widths[4] - 1) + "…")]
-            text = f"{whole}: {text}" if text else whole
+            about = lay.plain(cells[4])
+            shortened = [(cells[4][0][0], self.layout.shortened(about, self.widths[4]))]
+            cells = [*cells[:4], shortened, *cells[5:]]
         if measure(cells[3]) > self.widths[3]:  # the name has a line, outcome and latency the next
             line = [*self._columns(cells[:3]), (lay.PLAIN, GAP), *cells[3]]
             if measure(line) > width:
@@ -210,12 +229,18 @@ class CallTable:
             cells = [[], [], [], [], *cells[4:]]
         line = self._columns(cells)
         drawn = bar(call.latency_us, self.bar) if self.bar else ""
-        lines.append([*line, (lay.BAR, " " + drawn)] if drawn else line)
-        if text:
-            style = lay.ERROR if call.outcome == ERROR else lay.TYPE
-            if style != lay.ERROR and (call.late or call.timed_out or call.remarks or text.startswith("◆")):
-                style = lay.NOTE
-            lines.extend(lay.wrapped(" " * INDENT + "↳ ", style, text, self.layout))
+        return [*lines, [*line, (lay.BAR, " " + drawn)] if drawn else line], about
+
+    def _below(self, cells: list[Line], width: int) -> list[Line]:
+        """The columns of a row that do not fit beside one another: name and outcome below."""
+        margin = " " * (INDENT if width >= LEAST_WIDTH else NARROW)
+        lines = [self.layout.fit(self._columns(cells[:3]))]
+        outcome_line = [*cells[4], (lay.PLAIN, GAP), *cells[5]]
+        for line in (cells[3], outcome_line):
+            if self.layout.cells(line) + len(margin) <= width:
+                lines.append([(lay.PLAIN, margin), *line])
+            else:
+                lines += lay.wrapped(margin, line[0][0] or lay.WORD, lay.plain(line), self.layout)
         return lines
 
     def _columns(self, cells: list[Line]) -> Line:
@@ -230,7 +255,7 @@ class CallTable:
         return line
 
 
-def totals(shown: int, read: int, outcomes: dict[str, int], slowest_us: int) -> Line:
+def totals(shown: int, read: int, outcomes: dict[str, int], slowest_us: int) -> str:
     """The last line: `12 of 2,000 calls: 11 ok, 1 error; slowest 2.71 s`."""
     number = count(shown, "call") if shown == read else f"{shown:,} of {count(read, 'call')}"
     names = {
@@ -242,13 +267,7 @@ def totals(shown: int, read: int, outcomes: dict[str, int], slowest_us: int) -> 
     }
     parts = [f"{outcomes[name]:,} {text}" for name, text in names.items() if outcomes.get(name)]
     slowest = f"; slowest {duration(slowest_us / 1e6)}" if slowest_us >= 0 else ""
-    return [
-        (
-            lay.DIM,
-            f"{number}{': ' if parts and shown == read else ''}"
-            f"{', '.join(parts) if shown == read else ''}{slowest}",
-        )
-    ]
+    return number + (f": {', '.join(parts)}" if parts and shown == read else "") + slowest
 
 
 def row_text(call: Call) -> str:

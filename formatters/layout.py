@@ -93,18 +93,23 @@ class Layout:
         if width is None or self.cells(line) <= width or any(style == ERROR for style, _ in line):
             return line
         fitted: Line = []
+        room = width - self.measure("…")
         for style, text in line:
             cells = self.measure(text)
-            if cells >= width:
-                fitted.append((style, self.cut(text, width - 1) + "…"))
+            if cells > room:
+                fitted.append((style, self.cut(text, room) + "…"))
                 break
             fitted.append((style, text))
-            width -= cells
+            room -= cells
         return fitted
+
+    def shortened(self, text: str, room: int) -> str:
+        """The start of a text with a mark that there was more, in at most `room` cells."""
+        return self.cut(text, room - self.measure("…")) + "…"
 
     def cut(self, text: str, room: int) -> str:
         """The longest start of the text that takes at most `room` cells."""
-        if len(text) * 2 <= room or (self.measure(text[: room + 1]) <= room and len(text) <= room):
+        if len(text) <= room and (text.isascii() or self.measure(text) <= room):
             return text
         low, high = 0, min(len(text), room)
         while low < high:
@@ -159,6 +164,11 @@ def in_ascii(line: Line) -> Line:
     if all(text.isascii() for _, text in line):
         return line
     return [(style, _ascii(text, "…←" if style in _CONTENT else _DRAWN)) for style, text in line]
+
+
+def ascii_cells(text: str) -> int:
+    """The cells that a text takes with ASCII only."""
+    return len(text if text.isascii() else _ascii(text, _DRAWN))
 
 
 def _ascii(text: str, marks: Container[str]) -> str:
@@ -353,6 +363,16 @@ def wrapped(margin: str, style: str, text: str, layout: Layout) -> Iterator[Line
         margin = " " * layout.measure(margin)
         rest = rest[end:].lstrip(" ")
     yield [(DIM, margin), (style, rest)]
+
+
+def after_title(style: str, title: str, rest: Line, layout: Layout) -> Iterator[Line]:
+    """A title with what stands after it; that follows on lines of its own where there is no room."""
+    line: Line = [(style, title), (PLAIN, "  "), *rest]
+    if layout.limit is None or layout.cells(line) <= layout.limit:
+        yield line
+        return
+    yield from wrapped("", style, title, layout)
+    yield from wrapped("  ", DIM, plain(rest), layout)
 
 
 def fault_words(fault: Fault) -> Line:

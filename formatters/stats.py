@@ -67,6 +67,7 @@ WIDE: Final = {
     "request": 180,
     "response": 180,
 }
+MARGIN: Final = "  "  # before numbers below their names
 SPARE: Final = ("p50", "p95")  # what is left out, the last one first, where not even names fit
 NARROW: Final = ("failed",)  # what stands for errors and unanswered calls below that
 
@@ -92,16 +93,36 @@ def table(statistics: Statistics, layout: Layout, order: Sequence[Group] | None 
         if layout.width is None or left - len(GAP) <= layout.width or not spare:
             break
         used.remove(spare[-1])
+    below = layout.width is not None and left - len(GAP) > layout.width
+    if below and layout.width is not None:  # names have a line of their own, and numbers the next
+        used = _columns(numbers, layout.width)
+        heads, names, _ = _fitting(statistics.by, rows, layout, 0)
+        left = len(MARGIN) + sum([widths[place] + len(GAP) for place in used])
+        while left - len(GAP) > layout.width and len(used) > 1:
+            spare = [place for place in used if HEADINGS[place] in SPARE] or used
+            left -= widths[spare[-1]] + len(GAP)
+            used.remove(spare[-1])
     scale = _scale(rows)
     cells = 0
     if layout.width is not None and scale is not None and layout.width - left >= LEAST_BAR:
         cells = min(layout.width - left, MOST_BAR)
-    lines = [layout.fit(_heading(heads, name_widths, used, widths, scale, cells))]
+    if below:
+        lines = list(lay.wrapped("", lay.DIM, GAP.join(heads), layout))
+        heading = _heading([], [], used, widths, scale, cells)
+        lines.append(layout.fit([(lay.PLAIN, MARGIN), *heading]))
+    else:
+        lines = [layout.fit(_heading(heads, name_widths, used, widths, scale, cells))]
     for group, parts, row in zip(rows, names, numbers, strict=True):
         line: Line = []
-        for (package, last), width in zip(parts, name_widths, strict=True):
-            blank = " " * (width - layout.measure(package + last))
-            line += [(lay.TYPE, package), (lay.WORD, last + blank + GAP)]
+        if below:
+            shown = GAP.join([package + last for package, last in parts])
+            lines += lay.wrapped("", lay.PLAIN if NONE in shown else lay.WORD, shown, layout)
+            line = [(lay.PLAIN, MARGIN)]
+        else:
+            for (package, last), width in zip(parts, name_widths, strict=True):
+                blank = " " * (width - layout.measure(package + last))
+                style = lay.PLAIN if last == NONE else lay.WORD
+                line += [(lay.TYPE, package), (style, last + blank + GAP)]
         for place in used:
             gap = GAP if cells or place != used[-1] else ""
             line.append((_style(HEADINGS[place], row[place]), f"{row[place]:>{widths[place]}}{gap}"))
@@ -109,7 +130,7 @@ def table(statistics: Statistics, layout: Layout, order: Sequence[Group] | None 
             line.append((lay.BAR, _bar(group, scale, cells)))
         lines.append(layout.fit(line))
     if cells:
-        lines.append([(lay.DIM, LEGEND)])
+        lines += lay.wrapped("", lay.DIM, LEGEND, layout)
     return lines
 
 
