@@ -37,6 +37,7 @@ class Field:
         self.names: Final = names
         self.render: Final = render
         self.key: Final = b'"' + name.encode() + b'": '
+        self.next_key: Final = b", " + self.key
         self.quoted_names: Final[dict[int, bytes]] = {}
         if names is not None:
             for number, word in names.items():

@@ -7,7 +7,7 @@ form. json_text.py reads and writes JSON of Python objects, json_input.py is wha
 
 from typing import Final
 
-from librt.strings import BytesWriter
+from librt.strings import BytesWriter, write_i16_le
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
@@ -53,6 +53,8 @@ _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 _FORMS: Final = t.FORM_MASK << t.FORM_SHIFT
 _SIMPLE_USUAL: Final = t.SIMPLE | _FORMS  # a simple text in its usual form
+_COMMA: Final = 0x202C  # as two bytes: `, `
+_COLON: Final = 0x203A
 _NO_KEYS: Final[list[bytes]] = []
 _NOTHING: Final = Buffer(b"")
 
@@ -118,20 +120,19 @@ class Writer:
                 if mode == _FIELDS:
                     out.write(keys[count] if count < len(keys) else b", ")
                 elif mode == _STRUCT:
-                    if count:
-                        out.write(b", ")
-                    out.write(FIELDS[head >> t.FIELD_SHIFT].key)
+                    member = FIELDS[head >> t.FIELD_SHIFT]
+                    out.write(member.next_key if count else member.key)
                     if head & _FORMS and t.STRUCT < kind < t.NULL:
                         self._keep_hint(frame, tape, i)
                 elif mode == _ITEMS:
                     if count:
-                        out.write(b", ")
+                        write_i16_le(out, _COMMA)
                 elif mode == _KEYED:
                     if count & 1:
-                        out.write(b": ")
+                        write_i16_le(out, _COLON)
                     else:
                         if count:
-                            out.write(b", ")
+                            write_i16_le(out, _COMMA)
                         if kind != t.STRING16:
                             self._key(tape, i, buffer)
                             count += 1

@@ -1,17 +1,14 @@
 """Bytes that come after their stream has moved on: sent again, or never seen before.
 
-They are compared with the last pieces that were given out. What is equal to them is retransmitted; all else
+They are compared with the last bytes that were given out. What is equal to them is retransmitted; all else
 is late, and is given out in runs of bytes that follow each other.
 """
 
 from typing import Final
 
-from wirelens.codecs.captures.flow import Part, Piece, State
+from wirelens.codecs.captures.flow import Part, State
 from wirelens.codecs.captures.pcap import FILE_SHIFT
 
-PAST: Final = 1 << 15  # bytes given out last, of a direction, that are compared with what comes again
-PIECE_COST: Final = 256  # what a piece that is kept counts besides its bytes
-PAST_SAVED: Final = 1 << 13  # of them go on to another process
 HOLES_KEPT: Final = 1 << 10  # of a direction; then the oldest is forgotten
 RUN: Final = 1 << 14  # bytes of one run at most
 
@@ -65,16 +62,16 @@ class LateRun:
 
 
 def compared(
-    past: list[Piece], holes: list[Hole] | None, origin: int, position: int, data: bytes
+    past: list[tuple[int, bytes]], holes: list[Hole] | None, origin: int, position: int, data: bytes
 ) -> list[Span]:
-    """What bytes at a position are, by the last pieces of a stream and its holes."""
+    """What bytes at a position are, by what a stream gave out last, the newest first, and its holes."""
     found: list[Span] = []
     left = [(0, len(data))]
-    for piece in reversed(past):
-        at = piece.offset + origin - position  # of the piece, in data
-        taken, left = _split(left, at, at + len(piece.data))
+    for first, known in past:
+        at = first - position  # of the known bytes, in data
+        taken, left = _split(left, at, at + len(known))
         for start, end in taken:
-            equal = data[start:end] == piece.data[start - at : end - at]
+            equal = data[start:end] == known[start - at : end - at]
             found.append((start, end, "" if equal else "different"))
         if not left:
             break
@@ -106,16 +103,3 @@ def _split(
 def filled(holes: list[Hole], start: int, end: int) -> list[Hole]:
     """The holes without the positions from `start` to `end`."""
     return _split(holes, start, end)[1]
-
-
-def saved_past(past: list[Piece]) -> State:
-    """The last of these pieces as plain values: at least one, then at most PAST_SAVED bytes."""
-    saved: list[State] = []
-    size = 0
-    for piece in reversed(past):
-        size += len(piece.data)
-        if saved and size > PAST_SAVED:
-            break
-        saved.append(piece.save())
-    saved.reverse()
-    return tuple(saved)

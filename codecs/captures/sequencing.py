@@ -9,14 +9,15 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.captures.flow import NO_NOTES, Piece
-from wirelens.codecs.captures.late import HOLES_KEPT, PAST, PIECE_COST, LateRun, compared, filled
+from wirelens.codecs.captures.late import HOLES_KEPT, LateRun, compared, filled
+from wirelens.codecs.captures.past import Past
 from wirelens.codecs.captures.pcap import FILE_SHIFT
-from wirelens.codecs.captures.sides import NO_DOUBT, NO_HELD, NO_PAST, NO_STARTS, Held, Side
+from wirelens.codecs.captures.sides import NO_DOUBT, NO_HELD, NO_STARTS, Held, Side
 
 STREAM_WAITING: Final = 1 << 22  # bytes of one stream that may wait for missing ones
 ALL_WAITING: Final = 1 << 26  # bytes of all streams that may wait; then the one waiting longest goes on
 WAITING_COST: Final = 200  # what a waiting segment counts besides its bytes
-HISTORY: Final = 1 << 24  # delivered bytes, of all streams, that are kept to compare retransmissions with
+HISTORY: Final = 1 << 23  # delivered bytes, of all streams, that are kept to compare retransmissions with
 ALL_LATE: Final = 1 << 22  # late bytes, of all streams, that wait for those that follow them
 CONTRADICTIONS_KEPT: Final = 1 << 10
 TOGETHER_US: Final = 20_000  # a byte this near in time to the next was written with it
@@ -127,47 +128,40 @@ class Sequencer:
         flow.sent_by(side.direction).length = offset + size
         self.delivered += size
         if size and remember:
-            self._remember(side, piece, size)
+            past = side.past
+            if past is None:
+                past = self._remember(side)
+            self._history += past.add(side.next, data)
+            if self._history > HISTORY:
+                self._forget_oldest()
         side.next += size
         if side.hole_end < side.next:
             side.hole_end = side.next
         side.last_time = complete_us if complete_us > time_us else time_us
         side.last_packets = packets
 
-    def _remember(self, side: Side, piece: Piece, size: i64) -> None:
-        """Keep a piece, to compare what comes again with it."""
-        past = side.past
-        if past is NO_PAST:
-            past = side.past = []
-            self.remembered_sides[side.number] = side
-        past.append(piece)
-        size += PIECE_COST
-        side.past_bytes += size
-        self._history += size
-        if side.past_bytes > 2 * PAST:  # seldom, so that what is left is seldom moved
-            count: i64 = 0
-            while side.past_bytes > PAST:
-                old: i64 = len(past[count].data) + PIECE_COST
-                side.past_bytes -= old
-                self._history -= old
-                count += 1
-            del past[:count]
+    def _remember(self, side: Side) -> Past:
+        """Begin to keep what a direction gives out, to compare what comes again with it."""
+        past = side.past = Past()
+        self.remembered_sides[side.number] = side
+        return past
+
+    def _forget_oldest(self) -> None:
+        """Keep only the last bytes of the directions whose first ones were given out before all others."""
         while self._history > HISTORY:
             oldest = self.remembered_sides[next(iter(self.remembered_sides))]
-            kept = oldest.past[-1:] if len(oldest.past) > 1 else NO_PAST
+            past = oldest.past
             self.forget(oldest)
-            if kept:
-                oldest.past = kept
-                oldest.past_bytes = len(kept[0].data) + PIECE_COST
-                self._history += oldest.past_bytes
+            if past is not None and past.shorten():
+                oldest.past = past
+                self._history += past.size
                 self.remembered_sides[oldest.number] = oldest
 
     def forget(self, side: Side) -> None:
-        """Keep no pieces of a direction any more."""
-        if side.past is not NO_PAST:
-            self._history -= side.past_bytes
-            side.past = NO_PAST
-            side.past_bytes = 0
+        """Keep no bytes of a direction any more."""
+        if side.past is not None:
+            self._history -= side.past.size
+            side.past = None
             del self.remembered_sides[side.number]
 
     def skip(self, side: Side, size: i64) -> None:
@@ -202,10 +196,10 @@ class Sequencer:
         pieces: list[Piece],
     ) -> None:
         """Take bytes of positions that were given out or given up: those that are not equal are late."""
-        past = side.past
+        past = [] if side.past is None else side.past.newest_first()
         run = side.late
         if run is not None:
-            past = [*past, self._late_piece(side, run)]
+            past.insert(0, (run.start, b"".join(run.data)))
         for start, end, what in compared(past, side.holes, int(side.origin), int(position), data):
             if not what:
                 self.count_again(side, end - start)
@@ -252,7 +246,11 @@ class Sequencer:
         self.delivered += size
         side.flow.sent_by(side.direction).late += size
         pieces.append(piece)
-        self._remember(side, piece, size)
+        past = side.past
+        if past is None:
+            past = self._remember(side)
+        self._history += past.add_late(run.start, piece.data)
+        self._forget_oldest()
 
     def _late_piece(self, side: Side, run: LateRun) -> Piece:
         origin = int(side.origin)

@@ -4,8 +4,9 @@ from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from wirelens.codecs.captures.flow import Flow, Piece, State
-from wirelens.codecs.captures.late import PIECE_COST, Hole, LateRun, saved_past
+from wirelens.codecs.captures.flow import Flow, State
+from wirelens.codecs.captures.late import Hole, LateRun
+from wirelens.codecs.captures.past import Past
 from wirelens.codecs.codes import Note
 
 NOTES_KEPT: Final = 16  # notes that wait for the next piece of a direction
@@ -31,7 +32,6 @@ class Held:
 # Most streams never wait: these are their lists then, and never changed.
 NO_STARTS: Final[list[int]] = []
 NO_HELD: Final[list[Held]] = []
-NO_PAST: Final[list[Piece]] = []
 
 NO_DOUBT: Final = -(1 << 62)  # no position
 
@@ -67,7 +67,6 @@ class Side:
         "number",
         "origin",
         "past",
-        "past_bytes",
         "started",
         "starts",
         "waiting",
@@ -102,8 +101,7 @@ class Side:
         self.held: list[Held] = NO_HELD
         self.waiting: i64 = 0
         self.waiting_since: i64 = 0
-        self.past: list[Piece] = NO_PAST  # the last pieces, to compare what comes again with
-        self.past_bytes: i64 = 0  # of them
+        self.past: Past | None = None  # what was given out last, to compare what comes again with it
         self.holes: list[Hole] | None = None  # missing bytes that were given up
         self.late: LateRun | None = None  # what came last, if it came after the stream had moved on
         self.notes: list[Note] | None = None
@@ -148,6 +146,7 @@ class Side:
             (part.data, int(part.missing), int(part.time_us), part.packets, part.acked) for part in self.held
         ]
         late = self.late
+        past = () if self.past is None else self.past.save()
         return (
             self.number,
             (self.begun, self.started, self.known, self.ended, self.has_fin, self.has_acked, self.has_hint),
@@ -156,7 +155,7 @@ class Side:
             (int(self.early), int(self.waiting), int(self.waiting_since)),
             tuple(self.starts),
             tuple(held),
-            (int(self.last_time), self.last_packets, saved_past(self.past), tuple(self.holes or ())),
+            (int(self.last_time), self.last_packets, past, tuple(self.holes or ())),
             () if late is None else late.save(),
             tuple([tuple(note) for note in self.notes or ()]),
         )
@@ -175,8 +174,7 @@ class Side:
             side.held = [Held(part[0], part[1], part[2], tuple(part[3]), part[4]) for part in held]
         side.last_time, side.last_packets = last[0], tuple(last[1])
         if last[2]:
-            side.past = [Piece.load(flow, int(direction), piece) for piece in last[2]]
-            side.past_bytes = sum([len(piece.data) + PIECE_COST for piece in side.past])
+            side.past = Past.load(last[2])
         if last[3]:
             side.holes = [(hole[0], hole[1]) for hole in last[3]]
         if late:

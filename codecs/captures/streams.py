@@ -251,9 +251,9 @@ class Assembler(Sequencer):
             if side.held:
                 self.waiting_sides[side.number] = side
                 self._waiting_bytes += side.waiting
-            if side.past:
+            if side.past is not None:
                 self.remembered_sides[side.number] = side
-                self._history += side.past_bytes
+                self._history += side.past.size
             if side.late is not None:
                 self.late_sides[side.number] = side
                 self._late_bytes += side.late.end - side.late.start

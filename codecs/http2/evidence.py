@@ -25,11 +25,12 @@ WINDOW: Final = 1 << 12  # bytes from a position that may prove a frame there
 PROOF_BITS: Final = 30.0
 
 _NAME: Final = rb":?[!#$%&'*+\-.^_`|~0-9a-z]+"
-# What the head of a frame may look like: a length up to 64 KiB, types and flags that are known.
+# What the head of a frame may look like: a length up to 64 KiB, types and flags that are known. First what
+# has none in it: a run of zeros, all at once.
 _HEADS: Final = (
-    rb"\x00[\x00-\xff]{2}(?:(?:\x00[\x00\x01\x08\x09]|\x01[\x00\x01\x04\x05\x08\x09\x0c\x0d\x20\x21\x24\x25\x28"
+    rb"\x00(?:(\x00{8,}+)|[\x00-\xff]{2}(?:(?:\x00[\x00\x01\x08\x09]|\x01[\x00\x01\x04\x05\x08\x09\x0c\x0d\x20\x21\x24\x25\x28"
     rb"\x29\x2c\x2d]|[\x02\x03]\x00|\x05[\x00\x04\x08\x0c]|\x09[\x00\x04])(?!\x00{4})"
-    rb"|(?:[\x04\x06][\x00\x01]|\x07\x00)(?=\x00{4})|\x08\x00)\x00[\x00-\xff]{3}"
+    rb"|(?:[\x04\x06][\x00\x01]|\x07\x00)(?=\x00{4})|\x08\x00)\x00[\x00-\xff]{3})"
 )
 
 
@@ -183,6 +184,9 @@ def next_start(data: bytes, start: i64, end: i64) -> i64:
         at = match.start()
         if at >= last:
             break
+        if match.lastindex:
+            at = match.end() - v.HEAD + 1
+            continue
         if proves(data, at):
             return at
         at += 1

@@ -226,6 +226,14 @@ def test_after_damage_frames_are_found_again() -> None:
     assert [record.error is None for record in records] == [True, False, True, True, True]
 
 
+@pytest.mark.parametrize("size", range(20))
+def test_frames_after_zeros_are_found(size: int) -> None:
+    stream = bytes(size) + frames({"type": "PING", "data": "0102030405060708"}) * 3
+    codec = registry.get("http2")
+    assert codec.resync(stream, 0, len(stream)) == size
+    assert codec.resync(bytes(size), 0, size) == size
+
+
 def test_other_data_is_not_http2() -> None:
     codec = registry.get("http2")
     chance = random.Random(9113)
