@@ -82,6 +82,7 @@ GROWING = (
     "first_time",
     "last_time",
 )  # numbers close to those of the row before
+WHOLE = ("summary", "message", "partial", "raw")  # read whole, if at all: the least and greatest are of no use
 DISTINCT = ("pair_id", "request_id", "id", "trace", "key", "state")  # different in each row
 
 _README = {"timestamp": "timestamp, UTC", "notes": "list of {code, offset, text}"}
@@ -208,14 +209,17 @@ class PartWriter:
             options = ipc.IpcWriteOptions(compression="lz4")
             self._writer = ipc.new_stream(self._stream, self.schema, options=options)
         elif self._form != "jsonl":
+            import pyarrow as pa
             from pyarrow.parquet import ParquetWriter
 
             # A dictionary does not help where each row differs; deltas suit growing numbers.
             columns = set(self.schema.names)
+            plain = [field.name for field in self.schema if not pa.types.is_list(field.type)]
             self._writer = ParquetWriter(
                 self._stream,
                 self.schema.with_metadata({**self.schema.metadata, **self._metadata}),
                 compression="zstd",
+                write_statistics=[name for name in plain if name not in WHOLE],
                 use_dictionary=sorted(columns - {*GROWING, *DISTINCT}),
                 column_encoding={name: "DELTA_BINARY_PACKED" for name in GROWING if name in columns},
             )
