@@ -61,6 +61,7 @@ INTERPRETED = (
 
 # What is compiled besides codecs/.
 COMPILED = (  # these run for every record
+    "cli/tables/call_columns.py",
     "cli/tables/counts.py",
     "cli/tables/record_columns.py",
     "cli/tables/rows.py",

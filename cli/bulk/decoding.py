@@ -41,9 +41,10 @@ from wirelens.cli.bulk.numbering import ALL_CAPTURES, UNNUMBERED
 from wirelens.cli.bulk.plan import Range, load_range
 from wirelens.cli.bulk.reading import LateSegment, read_fragments
 from wirelens.cli.bulk.selecting import matches
-from wirelens.cli.bulk.table import PartWriter, RecordWriter, RowWriter
+from wirelens.cli.bulk.table import CallWriter, PartWriter, RecordWriter, RowWriter
 from wirelens.cli.points import NONE, points_of
 from wirelens.cli.tables.arrow import day_text
+from wirelens.cli.tables.call_columns import CallColumns
 from wirelens.cli.tables.columns import PARTITIONED
 from wirelens.cli.tables.counts import (
     ERRORS,
@@ -75,7 +76,7 @@ RESULT = "result binary"
 REFUSED_BYTES = 1 << 20  # kept of an input that was refused
 GC_OBJECTS = 100_000
 OPEN_PARTS = 64  # at most; then all are ended
-ROW_COST = 320  # bytes of a row of calls or connections, about
+ROW_COST = 320  # bytes of a row of connections, about
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"  # what Hive, Spark and DuckDB call a folder for null
 
 Steps = Generator[None, None, InputAccount]
@@ -118,7 +119,8 @@ class Tables:
         self.names = dict(names)
         self.points = points_of(names, config.point)
         self._records: dict[tuple[str, str, int], RecordWriter] = {}
-        self._rows: dict[tuple[str, str, int], RowWriter] = {}
+        self._calls: dict[tuple[str, int], CallWriter] = {}
+        self._connections: RowWriter | None = None
         self._pending: RowWriter | None = None
         self._new_flow_rows: RowWriter | None = None
         self.new_flows = 0  # how many there are
@@ -133,20 +135,27 @@ class Tables:
             self._records[table, protocol, day] = writer
         return writer.columns
 
-    def add_row(self, table: str, protocol: str, day: int, row: tuple[Any, ...]) -> None:
-        """Add a row of `calls` or `connections`."""
-        writer = self._rows.get((table, protocol, day))
+    def call_columns(self, protocol: str, day: int) -> CallColumns:
+        """The columns for rows of `calls` of a protocol and a day."""
+        writer = self._calls.get((protocol, day))
         if writer is None:
             self._end_parts()
-            parts = (self._stage, *partition(table, protocol, day))
-            writer = RowWriter(self._folder, table, parts, self._stem, "arrow")
-            self._rows[table, protocol, day] = writer
-        writer.add(row, ROW_COST)
+            parts = (self._stage, *partition("calls", protocol, day))
+            writer = CallWriter(self._folder, parts, self._stem, self.names, self.points)
+            self._calls[protocol, day] = writer
+        return writer.columns
+
+    def add_connection(self, row: tuple[Any, ...]) -> None:
+        """Add a row of `connections`."""
+        if self._connections is None:
+            parts = (self._stage, *partition("connections", "", NO_DAY))
+            self._connections = RowWriter(self._folder, "connections", parts, self._stem, "arrow")
+        self._connections.add(row, ROW_COST)
 
     def _end_parts(self) -> None:
         """End all parts if there are many, as for captures of many days."""
-        if len(self._records) + len(self._rows) >= OPEN_PARTS:
-            writers: list[PartWriter] = [*self._records.values(), *self._rows.values()]
+        if len(self._records) + len(self._calls) >= OPEN_PARTS:
+            writers: list[PartWriter] = [*self._records.values(), *self._calls.values()]
             if sum(writer.is_open for writer in writers) >= OPEN_PARTS:
                 for writer in writers:
                     writer.end_part()
@@ -175,15 +184,12 @@ class Tables:
 
     def close(self) -> list[Part]:
         """The parts that were written."""
-        writers: dict[tuple[str, str, int], PartWriter] = {**self._records, **self._rows}
-        if self._pending is not None:
-            writers["pending", "", NO_DAY] = self._pending
-        if self._new_flow_rows is not None:
-            writers["new_flows", "", NO_DAY] = self._new_flow_rows
+        writers: list[PartWriter] = [*self._records.values(), *self._calls.values()]
+        writers += filter(None, (self._connections, self._pending, self._new_flow_rows))
         parts: list[Part] = []
-        for (table, _, _), writer in writers.items():
+        for writer in writers:
             writer.close()
-            parts.extend(Part(table, *file) for file in writer.files)
+            parts.extend(Part(writer.table, *file) for file in writer.files)
         return parts
 
 
@@ -235,7 +241,8 @@ class Bucket:
             config.quarantine,
             self._counters,
             tables.columns,
-            tables.add_row,
+            tables.call_columns,
+            tables.add_connection,
             tables.names,
             tables.points,
             matching,

@@ -10,7 +10,8 @@ from wirelens.cli.bulk.decoding import Steps, damaged_bytes, decode_capture, dec
 from wirelens.cli.bulk.files import Readers
 from wirelens.cli.bulk.plan import Range
 from wirelens.cli.points import NONE, points_of
-from wirelens.cli.tables.arrow import arrow_types, batch_of_rows, record_batch
+from wirelens.cli.tables.arrow import arrow_types, batch_of_rows, call_batch, record_batch
+from wirelens.cli.tables.call_columns import CallColumns
 from wirelens.cli.tables.columns import CALLS, CONNECTIONS, MESSAGES, QUARANTINE, RECORD_TABLES, ColumnList
 from wirelens.cli.tables.counts import Counters
 from wirelens.cli.tables.record_columns import Columns
@@ -43,6 +44,7 @@ class Rows:
         self._rows: list[tuple[Any, ...]] = []
         self.names = {0: file}
         self.points = points_of(self.names, point)
+        self.calls = CallColumns(self.names, self.points, BATCH_ROWS, BATCH_BYTES, self.full)
         self.batches: list[pa.RecordBatch] = []
         self.columns = Columns(
             self.names,
@@ -54,9 +56,9 @@ class Rows:
             names is None or "summary" in names,
         )
 
-    def add_row(self, _table: str, protocol: str, _day: int, row: tuple[Any, ...]) -> None:
-        """Add a row of `calls` or `connections`."""
-        self._rows.append((protocol, *row) if self._table == "calls" else row)
+    def add_connection(self, row: tuple[Any, ...]) -> None:
+        """Add a row of `connections`."""
+        self._rows.append(row)
         if len(self._rows) >= BATCH_ROWS:
             self.full()
 
@@ -67,6 +69,9 @@ class Rows:
                 return
             batch = record_batch(self.columns, self._schema).select(self._wanted)
             self.columns.clear()
+        elif self.calls.rows:
+            batch = call_batch(self.calls, self._schema).select(self._wanted)
+            self.calls.clear()
         elif self._rows:
             batch = batch_of_rows(self._rows, self._schema).select(self._wanted)
             self._rows = []
@@ -93,7 +98,8 @@ def record_batches(
         quarantine,
         Counters(),
         lambda _table, _protocol, _day: rows.columns,
-        rows.add_row,
+        lambda _protocol, _day: rows.calls,
+        rows.add_connection,
         rows.names,
         rows.points,
         tables=tables,

@@ -41,8 +41,8 @@ STATIC = {
     "spark.log.level": "ERROR",
     "spark.driver.memory": "2g",
     "spark.task.maxFailures": str(TASK_TRIES),
-    # Row groups are short-lived: the C library, which Arrow is told to use, keeps their memory, which need not
-    # be zeroed again then.
+    # Row groups are short-lived: the C library, if Arrow uses it, keeps their memory, which need not be
+    # zeroed again then.
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(1 << 28),
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(1 << 28),

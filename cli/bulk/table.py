@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from wirelens.cli.bulk.files import Folder
 from wirelens.cli.tables import columns as shared
-from wirelens.cli.tables.arrow import arrow_types, batch_of_rows, record_batch
+from wirelens.cli.tables.arrow import arrow_types, batch_of_rows, call_batch, record_batch
+from wirelens.cli.tables.call_columns import CallColumns
 from wirelens.cli.tables.columns import ColumnList
 from wirelens.cli.tables.record_columns import Columns
 from wirelens.codecs.numbers import time_text
@@ -82,7 +83,12 @@ GROWING = (
     "first_time",
     "last_time",
 )  # numbers close to those of the row before
-WHOLE = ("summary", "message", "partial", "raw")  # read whole, if at all: the least and greatest are of no use
+WHOLE = (
+    "summary",
+    "message",
+    "partial",
+    "raw",
+)  # read whole, if at all: the least and greatest are of no use
 DISTINCT = ("pair_id", "request_id", "id", "trace", "key", "state")  # different in each row
 
 _README = {"timestamp": "timestamp, UTC", "notes": "list of {code, offset, text}"}
@@ -164,7 +170,7 @@ class PartWriter:
         self._metadata = dict(metadata or {})
         self._run = run or posixpath.dirname(parts[0])
         self._folder = folder
-        self._table = table
+        self.table = table
         self._parts = parts
         self._stem = stem
         self._form = form
@@ -178,7 +184,7 @@ class PartWriter:
         """Write rows of about `size` bytes as a row group."""
         self._begin()
         if self._writer is None:
-            self._stream.writelines(json_lines(batch, TABLES[self._table]))
+            self._stream.writelines(json_lines(batch, TABLES[self.table]))
         else:
             self._writer.write_batch(batch)
         self._rows += batch.num_rows
@@ -273,6 +279,32 @@ class RecordWriter(PartWriter):
         columns = self.columns
         if columns.rows:
             self.write(record_batch(columns, self.schema), columns.size)
+            columns.clear()
+
+
+class CallWriter(PartWriter):
+    """Rows of `calls`, given as `columns`. names: of files, by their numbers."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        parts: tuple[str, ...],
+        stem: str,
+        names: Mapping[int, str],
+        points: Mapping[int, str],
+    ) -> None:
+        super().__init__(folder, "calls", parts, stem, "arrow")
+        self.columns = CallColumns(names, points, BATCH_ROWS, BATCH_BYTES, self._flush)
+
+    def close(self, needed: bool = False) -> None:
+        """Write what is left and close the file."""
+        self._flush()
+        super().close(needed)
+
+    def _flush(self) -> None:
+        columns = self.columns
+        if columns.rows:
+            self.write(call_batch(columns, self.schema), columns.size)
             columns.clear()
 
 

@@ -8,8 +8,9 @@ from wirelens.cli.packets import Capture
 from wirelens.cli.points import point_of
 from wirelens.cli.query.database import schema
 from wirelens.cli.stderr import warn
-from wirelens.cli.tables.arrow import batch_of_rows, record_batch
-from wirelens.cli.tables.columns import CALLS, TIMES
+from wirelens.cli.tables.arrow import batch_of_rows, call_batch, record_batch
+from wirelens.cli.tables.call_columns import CallColumns
+from wirelens.cli.tables.columns import TIMES
 from wirelens.cli.tables.counts import Counters
 from wirelens.cli.tables.record_columns import Columns
 from wirelens.cli.tables.rows import Decoding, RowMaker
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 BATCH_ROWS: Final = 1 << 14
 BATCH_BYTES: Final = 1 << 24
 RECORDS: Final = ("messages", "quarantine")
-DIRECTION: Final = next(place for place, column in enumerate(CALLS) if column[0] == "direction")
 
 
 class Loading:
@@ -56,7 +56,8 @@ class Loading:
         self._points: dict[int, str] = {}
         self._counters = Counters()
         needed = database.needed
-        self._rows: dict[str, list[tuple[Any, ...]]] = {"calls": [], "connections": []}
+        self._connections: list[tuple[Any, ...]] = []
+        self._calls = CallColumns(self._names, self._points, BATCH_ROWS, BATCH_BYTES, self._write_calls)
         self._columns = {
             table: Columns(
                 self._names,
@@ -73,7 +74,8 @@ class Loading:
             "full" if "raw" in needed.get("quarantine", ()) else "none",
             self._counters,
             lambda table, _protocol, _day: self._columns[table],
-            self._add_row,
+            lambda _protocol, _day: self._calls,
+            self._add_connection,
             self._names,
             self._points,
             None if selection is None else self._matches,
@@ -96,8 +98,8 @@ class Loading:
                 self.inputs.fail_on(item, error)
         for table in RECORDS:
             self._flush(table)()
-        for table in self._rows:
-            self._write_rows(table)
+        self._write_calls()
+        self._write_connections()
         self.damaged = self.damaged or bool(self._counters.errors)
         if self.selection is not None:
             beyond = self.selection.beyond(self.flows)
@@ -182,25 +184,38 @@ class Loading:
             return bool(selection.of_records([record]))
         return selection.takes_direction(message.direction) and selection.matches(message)
 
-    def _add_row(self, table: str, protocol: str, _day: int, row: tuple[Any, ...]) -> None:
-        """Take a row of `calls` or `connections`."""
-        if table not in self.database.needed:
+    def _add_connection(self, row: tuple[Any, ...]) -> None:
+        """Take a row of `connections`."""
+        if "connections" not in self.database.needed:
             return
-        rows = self._rows[table]
-        if table == "calls":
-            if self.selection is not None and not self.selection.takes_direction(row[DIRECTION]):
-                return
-            row = (*row, protocol)
-        rows.append(row)
-        if len(rows) >= BATCH_ROWS:
-            self._write_rows(table)
+        self._connections.append(row)
+        if len(self._connections) >= BATCH_ROWS:
+            self._write_connections()
 
-    def _write_rows(self, table: str) -> None:
-        """Write the rows of `calls` or `connections` so far."""
-        rows = self._rows[table]
+    def _write_connections(self) -> None:
+        """Write the rows of `connections` so far."""
+        rows = self._connections
         if rows:
-            self._insert(table, lambda own: batch_of_rows(rows, own))
+            self._insert("connections", lambda own: batch_of_rows(rows, own))
             rows.clear()
+
+    def _write_calls(self) -> None:
+        """Write the rows of `calls` so far, of the directions that are selected."""
+        columns = self._calls
+        if columns.rows:
+            self._insert("calls", lambda own: self._selected(call_batch(columns, own)))
+            columns.clear()
+
+    def _selected(self, calls: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of calls whose requests are of a selected direction."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if self.selection is None:
+            return calls
+        directions = [number for number in (0, 1) if self.selection.takes_direction(number)]
+        wanted = compute.is_in(calls.column("direction"), pa.array(directions, pa.int8()))
+        return calls.filter(wanted)
 
     def _flush(self, table: str) -> Callable[[], None]:
         """What writes the rows of `messages` or of `quarantine` so far."""

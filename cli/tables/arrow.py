@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from wirelens.cli.tables.call_columns import NOTHING, NUMBERS, WORDS, CallColumns
 from wirelens.cli.tables.columns import FAILURE_COLUMNS, STREAM_COLUMNS, ColumnList
-from wirelens.cli.tables.record_columns import Columns, Texts
+from wirelens.cli.tables.record_columns import Columns, Texts, clean
 from wirelens.cli.tables.rows import DAY_US
 from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
 from wirelens.codecs.numbers import time_text
@@ -42,61 +43,41 @@ def record_batch(columns: Columns, schema: pa.Schema) -> pa.RecordBatch:
 
     rows = int(columns.rows)
 
-    def numbers(out: BytesWriter, kind: pa.DataType) -> pa.Array:
-        return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(out.getvalue())])
-
-    def texts(column: Texts) -> pa.Array:
-        buffers = [None, pa.py_buffer(column.ends.getvalue()), pa.py_buffer(column.data.getvalue())]
-        return pa.Array.from_buffers(pa.string(), rows, buffers)
-
-    def where(condition: pa.Array, values: pa.Array) -> pa.Array:
-        """The values, null where the condition is false."""
-        return compute.if_else(condition, values, pa.scalar(None, values.type))
-
-    def at_least(values: pa.Array, least: int) -> pa.Array:
-        """The values, null where they are below `least`."""
-        return where(compute.greater_equal(values, pa.scalar(least, values.type)), values)
-
     arrays: dict[str, pa.Array] = {}
     # Columns that are equal for all rows of a stream, and the names of files.
-    indexes = numbers(columns.stream, pa.int32())
+    indexes = _numbers(columns.stream, pa.int32(), rows)
     sources = zip(*(stream.source() for stream in columns.streams), strict=True)
     for name, values in zip(STREAM_COLUMNS, sources, strict=True):
         arrays[name] = pa.array(values, schema.field(name).type).take(indexes)
-    packets = numbers(columns.packet, pa.int64())
+    packets = _numbers(columns.packet, pa.int64(), rows)
     files = compute.shift_right(packets, pa.scalar(FILE_SHIFT, pa.int64())).dictionary_encode()
     names = [columns.names[number] for number in files.dictionary.to_pylist()]
     arrays["file"] = pa.array(names, pa.string()).take(files.indices)
     points = [columns.points.get(number) or None for number in files.dictionary.to_pylist()]
     arrays["point"] = pa.array(points, pa.string()).take(files.indices)
     packets = compute.bit_wise_and(packets, pa.scalar(NUMBER_MASK, pa.int64()))
-    arrays["packet"] = where(arrays["transport"].is_valid(), packets)
+    arrays["packet"] = _where(arrays["transport"].is_valid(), packets)
     # A capture without times has zeros.
-    times = numbers(columns.time, pa.int64())
-    arrays["time"] = where(compute.not_equal(times, pa.scalar(0, pa.int64())), times).view(
-        schema.field("time").type
-    )
-    arrays["length"] = at_least(numbers(columns.length, pa.int64()), 0)
-    arrays["offset"] = where(arrays["length"].is_valid(), numbers(columns.offset, pa.int64()))
+    times = _numbers(columns.time, pa.int64(), rows)
+    arrays["time"] = _where(_differs(times, 0), times).view(schema.field("time").type)
+    arrays["length"] = _at_least(_numbers(columns.length, pa.int64(), rows), 0)
+    arrays["offset"] = _where(arrays["length"].is_valid(), _numbers(columns.offset, pa.int64(), rows))
     words = pa.array(columns.words, pa.string())
-    kinds = at_least(numbers(columns.kind, pa.int32()), 0)
-    arrays["protocol"] = words.take(numbers(columns.protocol, pa.int32()))
+    kinds = _at_least(_numbers(columns.kind, pa.int32(), rows), 0)
+    arrays["protocol"] = words.take(_numbers(columns.protocol, pa.int32(), rows))
     arrays["kind"] = words.take(kinds)
     for name, out in (("service", columns.service), ("method", columns.method), ("status", columns.status)):
-        arrays[name] = words.take(at_least(numbers(out, pa.int32()), 0))
-    requests = texts(columns.request)
-    arrays["request_id"] = where(compute.not_equal(requests, ""), requests)
-    arrays["summary"] = texts(columns.summary)
-    arrays["message"] = texts(columns.message)
-    arrays["damaged"] = numbers(columns.damaged, pa.uint8()).cast(pa.bool_())
+        arrays[name] = words.take(_at_least(_numbers(out, pa.int32(), rows), 0))
+    arrays["request_id"] = _some(_texts(columns.request, rows))
+    arrays["summary"] = _texts(columns.summary, rows)
+    arrays["message"] = _texts(columns.message, rows)
+    arrays["damaged"] = _numbers(columns.damaged, pa.uint8(), rows).cast(pa.bool_())
     if columns.failures:
         for name in ("summary", "message", "damaged"):
-            arrays[name] = where(kinds.is_valid(), arrays[name])
-    pairs = at_least(numbers(columns.pair, pa.int64()), 1)
-    arrays["pair_id"] = compute.binary_join_element_wise(
-        arrays["connection"].cast(pa.string()), pairs.cast(pa.string()), "."
-    )
-    arrays["latency_us"] = at_least(numbers(columns.latency, pa.int64()), 0)
+            arrays[name] = _where(kinds.is_valid(), arrays[name])
+    pairs = _at_least(_numbers(columns.pair, pa.int64(), rows), 1)
+    arrays["pair_id"] = _pair_ids(arrays["connection"], pairs)
+    arrays["latency_us"] = _at_least(_numbers(columns.latency, pa.int64(), rows), 0)
 
     def sparse(name: str, values: Mapping[int, Any]) -> pa.Array:
         kind = schema.field(name).type
@@ -109,6 +90,80 @@ def record_batch(columns: Columns, schema: pa.Schema) -> pa.RecordBatch:
         if name in schema.names:
             arrays[name] = sparse(name, {row: failure[index] for row, failure in columns.failures.items()})
     return pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
+
+
+def call_batch(columns: CallColumns, schema: pa.Schema) -> pa.RecordBatch:
+    """The rows of `columns` for Arrow, with the columns of the schema."""
+    import pyarrow as pa
+
+    rows = int(columns.rows)
+    arrays: dict[str, pa.Array] = {}
+    known = pa.array([clean(text) for text in columns.known], pa.string())
+    for name, out in zip(WORDS, columns.words, strict=True):
+        arrays[name] = known.take(_at_least(_numbers(out, pa.int32(), rows), 0))
+    for name, out in zip(NUMBERS, columns.numbers, strict=True):
+        values = _numbers(out, pa.int64(), rows)
+        arrays[name] = _where(_differs(values, NOTHING), values)
+    for name, texts in (("id", columns.id), ("trace", columns.trace)):
+        arrays[name] = _some(_texts(texts, rows))
+    arrays["pair_id"] = _pair_ids(arrays["connection"], _at_least(arrays["pair"], 1))
+    return pa.RecordBatch.from_arrays(
+        [arrays[field.name].cast(field.type) for field in schema], schema=schema
+    )
+
+
+def _numbers(out: BytesWriter, kind: pa.DataType, rows: int) -> pa.Array:
+    """A column of numbers of a fixed size."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(out.getvalue())])
+
+
+def _texts(column: Texts, rows: int) -> pa.Array:
+    """A column of texts."""
+    import pyarrow as pa
+
+    buffers = [None, pa.py_buffer(column.ends.getvalue()), pa.py_buffer(column.data.getvalue())]
+    return pa.Array.from_buffers(pa.string(), rows, buffers)
+
+
+def _where(condition: pa.Array, values: pa.Array) -> pa.Array:
+    """The values, null where the condition is false."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    return compute.if_else(condition, values, pa.scalar(None, values.type))
+
+
+def _at_least(values: pa.Array, least: int) -> pa.Array:
+    """The values, null where they are below `least`."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    return _where(compute.greater_equal(values, pa.scalar(least, values.type)), values)
+
+
+def _differs(values: pa.Array, number: int) -> pa.Array:
+    """Whether each value is another than `number`."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    return compute.not_equal(values, pa.scalar(number, values.type))
+
+
+def _some(texts: pa.Array) -> pa.Array:
+    """Texts, null where they are empty."""
+    from pyarrow import compute
+
+    return _where(compute.not_equal(texts, ""), texts)
+
+
+def _pair_ids(connections: pa.Array, pairs: pa.Array) -> pa.Array:
+    """The column `pair_id`."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    return compute.binary_join_element_wise(connections.cast(pa.string()), pairs.cast(pa.string()), ".")
 
 
 def day_text(day: int) -> str | None:

@@ -1,7 +1,8 @@
 """Messages, calls and flows to rows of the tables, each byte counted for its file.
 
 This runs for every piece and every record, and is compiled as `codecs/` is. Rows of messages are written to
-`record_columns`; those of calls and connections are tuples of the values that `columns` names.
+`record_columns`, those of calls to `call_columns`; those of connections are tuples of the values that
+`columns` names.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -9,7 +10,8 @@ from typing import Any, Final
 
 from mypy_extensions import i64
 
-from wirelens.cli.tables.columns import CALLS, TABLES
+from wirelens.cli.tables.call_columns import CallColumns
+from wirelens.cli.tables.columns import TABLES
 from wirelens.cli.tables.counts import (
     DECODED,
     ERRORS,
@@ -21,7 +23,7 @@ from wirelens.cli.tables.counts import (
     Counters,
 )
 from wirelens.cli.tables.record_columns import NO_FACTS, NO_STREAM, Columns, Stream, clean
-from wirelens.codecs.call import MEMBERS, Call, facts_of
+from wirelens.codecs.call import Call, facts_of
 from wirelens.codecs.calls import Calls
 from wirelens.codecs.captures.flow import Flow, Piece, State
 from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
@@ -46,11 +48,6 @@ ENDS: Final = {
     "limit": "limit",
     "close": "open",
 }
-_CALL_PLACES: Final = [
-    place
-    for place, (name, kind) in enumerate(MEMBERS)
-    if any(title in (name, name + "_us") for title, _, _ in CALLS)
-]  # of the members that are columns
 
 
 class Connection:
@@ -155,12 +152,12 @@ class RowMaker:
     """Messages in, rows of the tables out, each byte counted for its file.
 
     `columns` gives the columns for rows of `messages` (of a protocol and a day: days since 1970, or NO_DAY)
-    or of `quarantine` (without both); `add_row` takes the values of a row of `calls` or `connections`, after
-    the table, the protocol and the day. `tables`: those that are wanted. `matches`, if given, is asked about
-    each record of a known protocol whether it gets a row: it gets the record, its message if it is of a
-    capture, and the number of its file. `numbers`: the numbers of streams by those of their flows. A flow
-    that is not in it has its own number, or is one of the new flows, if `new_flows` is set: how many there
-    were before. `names` and `points` are those of files, by their numbers.
+    or of `quarantine` (without both), `call_columns` those for rows of `calls` of a protocol and a day;
+    `add_connection` takes the values of a row of `connections`. `tables`: those that are wanted. `matches`,
+    if given, is asked about each record of a known protocol whether it gets a row: it gets the record, its
+    message if it is of a capture, and the number of its file. `numbers`: the numbers of streams by those of
+    their flows. A flow that is not in it has its own number, or is one of the new flows, if `new_flows` is
+    set: how many there were before. `names` and `points` are those of files, by their numbers.
     """
 
     def __init__(
@@ -168,7 +165,8 @@ class RowMaker:
         quarantine: str,
         counters: Counters,
         columns: Callable[[str, str, int], Columns],
-        add_row: Callable[[str, str, int, tuple[Any, ...]], None],
+        call_columns: Callable[[str, int], CallColumns],
+        add_connection: Callable[[tuple[Any, ...]], None],
         names: Mapping[int, str],
         points: Mapping[int, str],
         matches: Callable[[Record, Message | None, int], bool] | None = None,
@@ -178,7 +176,8 @@ class RowMaker:
         self._quarantine: Final = quarantine
         self._counters: Final = counters
         self._columns: Final = columns
-        self._add_row: Final = add_row
+        self._call_columns: Final = call_columns
+        self._row: Final = add_connection
         self._names: Final = names
         self._points: Final = points
         self._records: Final = "messages" in tables or "quarantine" in tables
@@ -188,6 +187,9 @@ class RowMaker:
         self._last: Columns | None = None  # the columns that were looked up last, with protocol and day
         self._last_protocol = ""
         self._last_day: i64 = 0
+        self._last_calls: CallColumns | None = None  # likewise
+        self._last_calls_protocol = ""
+        self._last_calls_day: i64 = 0
         self._streams: dict[int, Stream] = {}
         self.numbers: dict[int, int] = {}
         self.new_flows = -1
@@ -373,7 +375,7 @@ class RowMaker:
             first.unanswered,
             second.unanswered,
         )
-        self._add_row("connections", "", NO_DAY, row)
+        self._row(row)
 
     def _add_calls(self, calls: list[Call]) -> None:
         """Write the rows of finished calls."""
@@ -383,20 +385,13 @@ class RowMaker:
             if call.latency_us is not None:
                 name = f"{call.service}.{call.method}" if call.service else call.method
                 self._counters.answered(call.protocol, clean(name[:NAME]), call.latency_us)
-            file = call.packet >> FILE_SHIFT
-            call.file = self._names.get(file, "")
-            call.point = self._points.get(file, "")
-            values = call.values()
-            row: list[Any] = []
-            for place in _CALL_PLACES:
-                value = values[place]
-                if isinstance(value, str):
-                    value = clean(value) if value else None
-                row.append(value)
-            pair = f"{call.connection}.{call.pair}" if call.pair else None
-            number = self._number(call.flow)
-            row += [call.transport, call.connection, number, call.direction, call.packet & NUMBER_MASK, pair]
-            self._add_row("calls", call.protocol, _day(call.sent_us or 0), tuple(row))
+            day = _day(call.sent_us or 0)
+            columns = self._last_calls
+            if columns is None or day != self._last_calls_day or call.protocol != self._last_calls_protocol:
+                columns = self._call_columns(call.protocol, int(day))
+                self._last_calls, self._last_calls_day = columns, day
+                self._last_calls_protocol = call.protocol
+            columns.add(call, self._number(call.flow))
 
     def _count(self, message: Message, what: i64) -> None:
         """Count a record's bytes for the files they came from. Raises AssertionError if some are missing."""

@@ -16,6 +16,7 @@ from wirelens.codecs.dubbo.vocabulary import (
     ID,
     METHOD,
     OK,
+    PARAMETER_TYPES,
     PATH,
     RESULT,
     RESULTS,
@@ -25,6 +26,7 @@ from wirelens.codecs.dubbo.vocabulary import (
     STATUSES,
     TWO_WAY,
     TYPE,
+    VERSION,
 )
 from wirelens.codecs.hessian import java
 from wirelens.codecs.hessian.descriptors import descriptor_types, java_type, parameter_list
@@ -37,7 +39,11 @@ from wirelens.codecs.words import count
 
 ANNOTATED: Final = 64  # at most this many arguments are shown with their declared types
 
+LINES: Final = 1 << 12  # of calls that are kept
+LINE: Final = 1 << 10  # characters of such a line
+
 _EVENTS: Final = {"R": "read-only: the server takes no new requests", "W": "writable"}
+_lines: Final[dict[tuple[str, str, str, str], str]] = {}  # by service, version, method and descriptor
 
 
 def kind(root: Node) -> str:
@@ -226,6 +232,49 @@ def _event_meaning(content: Node) -> str:
 
 def _call(root: Node, body: Node) -> str:
     """The call that a request makes: `com.x.OrderService.create(Order, long) v1.0`."""
+    names = _names(root.tape, body.index, root.buffer)
+    if names is None:
+        return _call_words(root, body)
+    line = _lines.get(names)
+    if line is None:
+        line = _call_words(root, body)
+        if len(line) <= LINE:
+            if len(_lines) >= LINES:
+                _lines.clear()
+            _lines[names] = line
+    return line
+
+
+def _names(tape: Tape, body: i64, buffer: Buffer) -> tuple[str, str, str, str] | None:
+    """Service, version, method and descriptor, on which alone the words for most calls depend.
+
+    None if one of them is missing or not plain ASCII, and for generic calls.
+    """
+    service = version = method = ""
+    at = body + 1
+    end = tape.next(body)
+    while at < end:
+        head = tape.head(at)
+        member = head >> t.FIELD_SHIFT
+        if member == PATH or member == VERSION or member == METHOD or member == PARAMETER_TYPES:
+            if head & t.SIMPLE == 0 or tape.number(at) < 0:
+                return None
+            text = _text(tape, at, buffer)
+            if member == PATH:
+                service = text
+            elif member == VERSION:
+                version = text
+            elif member == METHOD:
+                method = text
+            elif not service or not method or method in GENERIC_METHODS:
+                return None
+            else:
+                return service, version, method, text
+        at = tape.next(at)
+    return None
+
+
+def _call_words(root: Node, body: Node) -> str:
     call: Node | None = body
     path = body.member("path")
     if path is None:

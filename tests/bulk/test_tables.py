@@ -19,6 +19,7 @@ from wirelens.cli.bulk.files import find
 from wirelens.cli.bulk.plan import Range, inspect_files
 from wirelens.cli.bulk.records import COLUMNS, RECORDS, Rows, record_batches
 from wirelens.cli.tables.arrow import arrow_types, record_batch
+from wirelens.cli.tables.call_columns import CallColumns
 from wirelens.cli.tables.columns import TABLES, TIMES
 from wirelens.cli.tables.counts import DECODED, ERRORS, MESSAGES, QUARANTINED, Counters
 from wirelens.cli.tables.record_columns import Columns
@@ -191,8 +192,17 @@ def test_a_row_without_enough_memory_is_in_the_quarantine() -> None:
         return True
 
     columns = Columns({0: "a.bin"}, 4, 80_000, full)
+    calls = CallColumns({}, {}, 4, 80_000, full)
     maker = RowMaker(
-        "none", counters, lambda *_: columns, lambda *_: None, {0: "a.bin"}, {}, matches, ["messages"]
+        "none",
+        counters,
+        lambda *_: columns,
+        lambda *_: calls,
+        lambda _: None,
+        {0: "a.bin"},
+        {},
+        matches,
+        ["messages"],
     )
     text = b"\1a" * 60_000
     replies = [b"\x90", b"\x91", b"\x57" + text + b"Z", b"\x92", b"\x57" + text + b"Z", b"\x93"]
