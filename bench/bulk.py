@@ -5,13 +5,16 @@
 The captures are made: Dubbo requests and responses, many connections at a time, rotated into files of equal
 size. All sizes go through one session, after a small first job. `decoding` is processor time of the Python
 workers, `reading` that of the same reading done again in this process; Spark's share is what remains of the
-time of all cores, waiting included.
-With --alone the same files go through one process of `decode --format jsonl` for comparison.
+time of all cores, waiting included. `processor` is what this process, Java and the workers take together.
+With --alone the same files go through one process of `decode --format jsonl` for comparison, just before and
+just after; its processor time is that of the faster one.
 """
 
 import argparse
 import json
+import os
 import random
+import resource
 import shutil
 import struct
 import subprocess
@@ -137,10 +140,10 @@ def convert(spark: Any, folder: Path, target: Path) -> dict[str, Any]:
     shutil.rmtree(target, ignore_errors=True)
     job = Job(JobOptions([str(folder)], str(target)))
     try:
-        began = time.monotonic()
+        began, before = time.monotonic(), processor_time()
         job.inspect()
         report = job.work(spark)
-        seconds = time.monotonic() - began
+        seconds, processor = time.monotonic() - began, processor_time() - before
     finally:
         job.run.end()
     cores = spark.sparkContext.defaultParallelism
@@ -150,6 +153,7 @@ def convert(spark: Any, folder: Path, target: Path) -> dict[str, Any]:
         "packets": report.packets,
         "rows": report.messages,
         "seconds": round(seconds, 2),
+        "processor": round(processor, 2),
         "reading": round(reading, 2),
         "decoding": round(report.decoding_seconds, 2),
         "spark_share": round(1 - (reading + report.decoding_seconds) / (cores * seconds), 3),
@@ -164,12 +168,35 @@ def read_again(ranges: Sequence[Range], side: Path) -> float:
     return time.process_time() - began
 
 
-def alone(folder: Path) -> float:
-    """Seconds of one process that decodes the files one by one."""
-    began = time.monotonic()
+def processor_time() -> float:
+    """Seconds of the processor that this process and all that it started have taken; 0 without /proc."""
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        number = int(stat.parent.name)
+        parents[number] = int(fields[1])
+        ticks[number] = sum(map(int, fields[11:15]))  # its own and those of children that ended
+
+    def is_own(number: int) -> bool:
+        while number > 1 and number != os.getpid():
+            number = parents.get(number, 0)
+        return number == os.getpid()
+
+    return sum(ticks[number] for number in ticks if is_own(number)) / os.sysconf("SC_CLK_TCK")
+
+
+def alone(folder: Path) -> tuple[float, float]:
+    """Seconds of one process that decodes the files one by one, and those of the processor."""
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "wirelens.cli.main", "decode", "--format", "jsonl", str(folder)]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    return time.monotonic() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return round(time.monotonic() - began, 2), round(processor, 2)
 
 
 def main() -> None:
@@ -195,19 +222,25 @@ def main() -> None:
         print(f"session: {time.monotonic() - began:.1f} s", flush=True)
         make(work / "warm", 1_000_000, 1)
         print(f"first job: {convert(spark, work / 'warm', work / 'out')['seconds']} s", flush=True)
-        head = ("MB", "rows", "s", "rows/s", "MB/s", "reading s", "decoding s", "Spark", "alone s", "ratio")
+        head = ["MB", "rows", "s", "rows/s", "MB/s", "reading s", "decoding s", "Spark", "processor s"]
+        if options.alone:
+            head += ["alone s", "ratio", "processor s"]
         print("  ".join(f"{name:>10}" for name in head), flush=True)
         for size in options.sizes:
             folder = work / f"in{size}"
             make(folder, size * 1_000_000, options.files)
+            others = [alone(folder)] if options.alone else []
             found = convert(spark, folder, work / "out")
-            found["alone"] = round(alone(folder), 2) if options.alone else None
+            others += [alone(folder)] if options.alone else []
+            if others:
+                found["alone"], found["alone_processor"] = map(min, zip(*others, strict=True))
             results.append(found)
             seconds, million = found["seconds"], found["bytes"] / 1e6
-            ratio = f"{found['alone'] / seconds:.2f}" if options.alone else ""
             cells: list[Any] = [f"{million:.0f}", found["rows"], seconds, f"{found['rows'] / seconds:.0f}"]
             cells += [f"{million / seconds:.1f}", found["reading"], found["decoding"]]
-            cells += [f"{found['spark_share']:.0%}", found["alone"] or "", ratio]
+            cells += [f"{found['spark_share']:.0%}", found["processor"]]
+            if options.alone:
+                cells += [found["alone"], f"{found['alone'] / seconds:.2f}", found["alone_processor"]]
             print("  ".join(f"{cell!s:>10}" for cell in cells), flush=True)
             shutil.rmtree(folder)
         spark.stop()

@@ -462,12 +462,14 @@ def bulk_conversion(settings: Settings) -> Outcome:
     if done.returncode:
         raise MissingError((done.stderr.strip().splitlines() or ["bench.bulk failed"])[-1])
     (found,) = json.loads(target.read_text())
+    names = ("bytes", "rows", "seconds", "processor", "alone", "alone_processor", "spark_share")
     return Outcome(
         f"{found['bytes'] / MB / found['seconds']:.1f} MB/s",
         f"{found['bytes'] / MB / found['alone']:.1f} MB/s",
         found["alone"] / found["seconds"],
-        note=f"{size} MB after a first job; {found['spark_share']:.0%} of the time is Spark's",
-        figures={name: found[name] for name in ("bytes", "rows", "seconds", "alone", "spark_share")},
+        note=f"{size} MB after a first job; {found['spark_share']:.0%} of the time is Spark's; "
+        f"{found['processor']} s of the processor, one process {found['alone_processor']}",
+        figures={name: found[name] for name in names},
     )
 
 
