@@ -13,6 +13,7 @@ import pytest
 from inprocess import contents, sums_agree
 
 from wirelens.cli.bulk.java import find_java
+from wirelens.cli.bulk.session import java_options
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark-processes")]
 
@@ -41,6 +42,7 @@ def test_the_documented_command(tmp_path: Path) -> None:
         **os.environ,
         "PATH": f"{Path(pyspark.__file__).parent / 'bin'}:{os.environ['PATH']}",
         "JAVA_HOME": find_java().home,
+        "JDK_JAVA_OPTIONS": java_options(""),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
     done = subprocess.run(
