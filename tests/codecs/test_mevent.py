@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from wirelens import codecs
 from wirelens.cli.main import group
 from wirelens.codecs.codec import Exchange
+from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.mevent.codec import CODECS
+from wirelens.codecs.mevent.decoding import VariablesReader, fits
 from wirelens.codecs.mevent.reading import code_meaning, code_name, command_meaning
-from wirelens.codecs.mevent.vocabulary import LONGEST_HEAD
+from wirelens.codecs.mevent.vocabulary import LONGEST_HEAD, MAX_NOTES
 from wirelens.codecs.node import Node
 from wirelens.codecs.record import Record
+from wirelens.codecs.tape import Buffer, Tape
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 VECTORS: list[dict[str, Any]] = [
@@ -866,6 +869,32 @@ def test_messages_read_back(variables: list[Any], prefix: bool, dialect: str) ->
     else:
         # numbers alone mean the same under both; else what fits the text's numbering is read by it
         assert found["dialect"] == "specified"
+
+
+WORDS = st.lists(st.one_of(st.integers(0, 6), NUMBERS, st.just(0x61626364)), max_size=24)
+
+
+@given(WORDS, st.binary(max_size=5), st.booleans())
+def test_what_fits_is_what_is_read_without_an_error(words: list[int], rest: bytes, deployed: bool) -> None:
+    buffer = Buffer(word(*words) + rest)
+    cursor = Cursor(buffer, 0, len(buffer.data))
+    fitting = fits(cursor, deployed)
+    reader = VariablesReader(cursor, Tape(buffer), True, True, 0)
+    try:
+        reader.read(deployed, -1)
+    except codecs.DecodeError:
+        assert not fitting
+    else:
+        assert fitting
+
+
+@given(st.lists(st.integers(0, 300), max_size=80))
+def test_what_comes_twice_is_noted(names: list[int]) -> None:
+    variables = [number(str(name).encode(), name) for name in names]
+    (record,) = codecs.decode(request(b"".join(variables) + EOF), "mevent")
+    repeats = len(names) - len(set(names))
+    notes = [note for note in record.notes if note.code == "duplicate-variable"]
+    assert len(notes) == min(repeats, MAX_NOTES)
 
 
 @pytest.mark.parametrize(
