@@ -139,7 +139,7 @@ class EndsReading(CallReading):
             try:
                 capture = Capture(item, self.protocol, selection, False, 0, sources=False)
                 names = list(capture.source.files) or [capture.name]
-                capture.reader.assembler.observe()
+                capture.reader.assembler.observe(acknowledgements=True)
                 for messages, _ in capture.conversed():
                     for message in messages:
                         table.add(message)

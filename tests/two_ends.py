@@ -478,7 +478,7 @@ class World:
 def messages_of(data: bytes) -> Iterator[tuple[list[Message], list[Piece]]]:
     """The messages of a capture with the pieces that gave them."""
     reader = Reader()
-    reader.assembler.observe()
+    reader.assembler.observe(acknowledgements=True)
     conversations = Conversations()
     for at in range(0, len(data), 1 << 16):
         for pieces in reader.steps(data[at : at + (1 << 16)]):

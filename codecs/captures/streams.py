@@ -66,6 +66,7 @@ class Assembler(Sequencer):
         self.openings: list[int] | None = None
         self.observes: bool = False
         self._logs: bool = False
+        self._acknowledges: bool = False
         self._table: dict[bytes, _Conversation] = {}
         self._closed: dict[bytes, bool] = {}
         self._clock: i64 = 0
@@ -76,10 +77,14 @@ class Assembler(Sequencer):
         """The number of flows that have not ended."""
         return len(self._table) - len(self._closed)
 
-    def observe(self, log: bool = False) -> None:
-        """Keep the `history` of each TCP direction from now on; with `log` also its last segments."""
+    def observe(self, log: bool = False, acknowledgements: bool = False) -> None:
+        """Keep the `history` of each TCP direction from now on.
+
+        With `log` also its last segments, with `acknowledgements` also those of its messages.
+        """
         self.observes = True
         self._logs = log
+        self._acknowledges = acknowledgements
 
     def extend(self, segments: list[Segment], pieces: list[Piece]) -> int:
         """As `add` for each; the payload bytes of the segments."""
@@ -487,6 +492,10 @@ class Assembler(Sequencer):
             if receiver.history is None:
                 receiver.history = History(self._logs)
             receiver.history.acknowledge(acknowledgement)
+            if self._acknowledges and not length and not segment.flags & (SYN | FIN | RST):
+                receiver.history.acknowledge_alone(
+                    acknowledgement, segment.time_us, self._clock, segment.packet, segment.mark
+                )
         if history.logs:
             sighting = Sighting(
                 int(segment.time_us),

@@ -77,6 +77,21 @@ class Stretch:
 
 
 @mypyc_attr(acyclic=True)
+class Acknowledgement:
+    """A segment without bytes that acknowledges those up to a position; `again`: it is not the only one."""
+
+    __slots__ = ("again", "mark", "order", "packet", "position", "time_us")
+
+    def __init__(self, position: i64, time_us: i64, order: i64, packet: i64, mark: i64) -> None:
+        self.position: i64 = position
+        self.time_us: i64 = time_us
+        self.order: i64 = order
+        self.packet: i64 = packet
+        self.mark: i64 = mark
+        self.again: bool = False
+
+
+@mypyc_attr(acyclic=True)
 class Sighting:
     """A segment as it was captured: for people who look at what happened between a request and its reply.
 
@@ -130,10 +145,12 @@ class Transmission:
     sender's end; `missed_copy`: whether some of its bytes were acknowledged before they were captured;
     `blind`: whether some were captured before any acknowledgment, so that copies may have been received
     before the capture began. `cuts` and `repeats`: places in it where a packet begins, and (start, end, time)
-    of what was sent again.
+    of what was sent again. `acknowledgement`: the segment without bytes that acknowledges its end, if asked
+    for.
     """
 
     __slots__ = (
+        "acknowledgement",
         "blind",
         "cuts",
         "early_copy",
@@ -171,6 +188,7 @@ class Transmission:
         self.blind: bool = False
         self.cuts: list[int] = NO_CUTS
         self.repeats: list[tuple[int, int, int]] = NO_REPEATS
+        self.acknowledgement: Acknowledgement | None = None
 
     @property
     def once(self) -> bool:
@@ -209,6 +227,7 @@ class History:
     def __init__(self, logs: bool) -> None:
         self.log: list[Sighting] = []
         self._logs: Final = logs
+        self._alone: list[Acknowledgement] = []  # those that no message took, in order of position
         self._begun: bool = False
         self._base: i64 = 0
         self._high: i64 = 0  # end of the highest bytes
@@ -233,6 +252,32 @@ class History:
         position = self._place(number)
         if position > self._acked:
             self._acked = position
+
+    def acknowledge_alone(self, number: i64, time_us: i64, order: i64, packet: i64, mark: i64) -> None:
+        """Take the acknowledgment number of a segment without bytes."""
+        position = self._place(number)
+        new = Acknowledgement(position, time_us, order, packet, mark)
+        recent = self._recent
+        index: i64 = len(recent) - 1
+        while index >= 0 and recent[index].end >= position:
+            message = recent[index]
+            if message.end == position:
+                if message.acknowledgement is None:
+                    message.acknowledgement = new
+                else:
+                    _repeat_of(message.acknowledgement, new)
+                return
+            index -= 1
+        alone = self._alone
+        index = len(alone) - 1
+        while index >= 0 and alone[index].position > position:
+            index -= 1
+        if index >= 0 and alone[index].position == position:
+            _repeat_of(alone[index], new)
+            return
+        alone.insert(index + 1, new)
+        if len(alone) > STRETCHES:
+            del alone[: STRETCHES // 2]
 
     def add(
         self,
@@ -335,6 +380,8 @@ class History:
             message.own_us = message.readable_us = -1
         for repeat in self._repeats:
             message.repeat(repeat.start, repeat.end, repeat.time_us)
+        if self._alone:
+            self._take_acknowledgement(message)
         self._head = index
         self._recent.append(message)
         self._unpruned += 1
@@ -342,6 +389,17 @@ class History:
             self._unpruned = 0
             self._prune(end)
         return message
+
+    def _take_acknowledgement(self, message: Transmission) -> None:
+        """Give a message its acknowledgement, and drop those before it."""
+        alone = self._alone
+        passed: i64 = 0
+        while passed < len(alone) and alone[passed].position < message.end:
+            passed += 1
+        if passed < len(alone) and alone[passed].position == message.end:
+            message.acknowledgement = alone[passed]
+            passed += 1
+        del alone[:passed]
 
     def _hole(self, until: i64, message: Transmission) -> None:
         """Take note of a hole between what has been looked at and a position."""
@@ -468,9 +526,19 @@ def _is_same(old: Stretch, new: Stretch) -> bool:
     """Whether two captured packets with the same bytes are one."""
     if old.first != new.first or old.last != new.last or old.acknowledgement != new.acknowledgement:
         return False
-    named: i64 = old.mark & IDENTIFICATION
-    if named != new.mark & IDENTIFICATION:
+    return _is_one(old.mark, new.mark, new.time_us - old.time_us)
+
+
+def _repeat_of(old: Acknowledgement, new: Acknowledgement) -> None:
+    """Take note of another segment that acknowledges the same, if it is not the same captured twice."""
+    if not _is_one(old.mark, new.mark, new.time_us - old.time_us):
+        old.again = True
+
+
+def _is_one(old: i64, new: i64, passed: i64) -> bool:
+    """Whether packets that agree otherwise are one, by their marks and the time between them."""
+    named: i64 = old & IDENTIFICATION
+    if named != new & IDENTIFICATION:
         return False
-    passed: i64 = new.time_us - old.time_us
     limit: i64 = SAME_PACKET_US if named else SAME_UNNAMED_US
     return -limit <= passed <= limit

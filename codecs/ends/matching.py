@@ -260,10 +260,33 @@ class Match:
             self.joined[source] = self.joined.get(source, 0) + 1
 
     def _settle_clocks(self) -> None:
+        for one in self.connections:
+            self._add_acknowledgements(one)
         for source, bounds in self.bounds.items():
             least = self.least_us[source]
             self.clocks[source] = Clocks(bounds, least if least < NO_LEAST else 0)
         self.bounds = {}
+
+    def _add_acknowledgements(self, one: Candidate) -> None:
+        """Add bounds from segments without bytes, each of which acknowledges a message.
+
+        They matter where no other message passed for some time, or few did at all. A message with its
+        acknowledgement was twice on the way, as a call is.
+        """
+        client, server = self.client, self.server
+        for side, pair in self._pairs(one):
+            mine, other = pair
+            here, there = client.delays[mine], server.delays[other]
+            if not here or not there or client.names[mine] != server.names[other]:
+                continue
+            source = self.source(pair)
+            time_us, other_us = client.firsts[mine], server.firsts[other]
+            order = client.orders[mine] + client.places[mine]
+            apart = other_us + there - time_us - here
+            self.bounds.setdefault(source, Bounds(self._spill)).add(order, time_us + here, apart, side == 1)
+            if client.flags[mine] & server.flags[other] & ONCE:
+                way_us = there - here if side else here - there
+                self.least_us[source] = min(self.least_us.get(source, NO_LEAST), max(way_us, 0))
 
     # --- candidates ----------------------------------------------------------------------------------
 

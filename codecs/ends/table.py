@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from wirelens.codecs.call import facts_of
 from wirelens.codecs.captures.flow import Flow
 from wirelens.codecs.captures.pcap import FILE_SHIFT
-from wirelens.codecs.captures.transmission import Transmission
+from wirelens.codecs.captures.transmission import IDENTIFICATION, Transmission
 from wirelens.codecs.conversations import Message
 from wirelens.codecs.ends.columns import NUMBER, Rows
 
@@ -35,8 +35,10 @@ BLOCK: Final = 1 << 18  # messages that are sorted in memory if there are more
 HEAD: Final = 16  # bytes of a message that are compared where the rest was not captured
 WAITING: Final = 1 << 14  # messages that may still be sent again; then they are packed
 COPIES: Final = 1 << 16  # messages that were not captured once whose `Copies` are in memory
-TYPES: Final = "qqqqqqqqiBHqi"  # of the columns, in memory
+TYPES: Final = "qqqqqqqqiBHiiHqi"  # of the columns, in memory
 PAGE_ROWS: Final = 64
+MOST: Final = 1 << 31
+NEVER: Final = (0, 0, 0)
 
 ONCE: Final = 1  # flags of a message: captured once
 EARLY_COPY: Final = 2  # a copy was sent before those that were captured
@@ -114,7 +116,9 @@ class Table:
     bytes, 0 if they were cut), `heads` (a hash of the first bytes), `firsts`, `owns`, `readables` and
     `orders` as in `Transmission`, `pairs` (0 for none; of a request without a reply its number in its
     connection, from -1 down), `flags`, `sources`: the index in `clocks` of the file and interface that
-    captured its last byte, and `partners`: the index of the other end's message, -1 without one.
+    captured its last byte, `delays` and `places`: how much later and how many packets further the segment
+    without bytes was captured that acknowledges it, 0 if that is unknown, `names`: the IP identification of
+    that, and `partners`: the index of the other end's message, -1 without one.
     `last_us`: the time of the last message of all.
     `limit`: the number of messages in memory; beyond it they are in files that `spill` makes, if it is given.
     """
@@ -144,7 +148,8 @@ class Table:
     def _assign(self, columns: Sequence[Numbers]) -> None:
         self.starts, self.lengths, self.keys, self.heads = columns[:4]
         self.firsts, self.owns, self.readables, self.orders = columns[4:8]
-        self.pairs, self.flags, self.sources, self._copied, self.partners = columns[8:]
+        self.pairs, self.flags, self.sources = columns[8:11]
+        self.delays, self.places, self.names, self._copied, self.partners = columns[11:]
 
     @property
     def is_spilled(self) -> bool:
@@ -368,7 +373,7 @@ class Table:
         values = (
             *(start, length, key, head),
             *(transmission.first_us, transmission.own_us, transmission.readable_us, transmission.order),
-            *(pair, flags, clock, copies, stream),
+            *(pair, flags, clock, *_acknowledgement(transmission), copies, stream),
         )
         for column, value in zip(self._arrays, values, strict=True):
             column.append(value)
@@ -437,6 +442,19 @@ def series_of(table: Table, names: Sequence[str]) -> list[int]:
             count += 1
         last[name, interface] = (numbers[clock], last_us)
     return numbers
+
+
+def _acknowledgement(sent: Transmission) -> tuple[int, int, int]:
+    """How much later and how many packets further a message was acknowledged, and in which packet."""
+    found = sent.acknowledgement
+    if found is None or found.again or sent.first_us < 0:
+        return NEVER
+    if (found.packet ^ sent.packet) >> FILE_SHIFT or (found.mark ^ sent.mark) & ~IDENTIFICATION:
+        return NEVER  # by another clock
+    delay, place = int(found.time_us - sent.first_us), int(found.order - sent.order)
+    return (
+        (delay, place, int(found.mark & IDENTIFICATION)) if 0 < delay < MOST and 0 < place < MOST else NEVER
+    )
 
 
 def _of_datagram(message: Message) -> Transmission:

@@ -65,6 +65,15 @@ def test_what_networks_and_captures_do(plan: Plan) -> None:
     assert max(found.ratios) < 1.6
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("seed", [53, 212, 250, 397])
+def test_acknowledgements_bound_clocks_where_messages_are_few(seed: int) -> None:
+    """A call of more than a second, the last or the first one; five calls that all had to queue."""
+    found = figures(plan_of(seed))
+    assert found.counts["inside"] >= found.counts["split"] - 1  # whose first copy came before the capture
+    assert max(found.ratios) < 1.5
+
+
 @pytest.mark.parametrize("rewritten", [False, True])
 def test_connections_with_the_same_bytes(rewritten: bool) -> None:
     plan = Plan(seed=5, connections=3, twins=True, translated=True, rewritten=rewritten)
@@ -321,6 +330,7 @@ def test_many_pairs() -> None:
     assert counts["inside"] >= 0.998 * counts["split"]
     assert counts["server right"] >= 0.999 * counts["timed"]
     assert counts["told right"] >= 0.999 * counts["told"]
+    assert max(plain.ratios) <= 1.6
 
 
 def datagrams(end: int, lost: tuple[int, int]) -> bytes:
