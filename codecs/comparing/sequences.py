@@ -65,6 +65,9 @@ class MessageSequences:
 
     def _middle(self, start: int, end: int, new_end: int) -> Iterator[MessagePair]:
         """What lies between the messages at the start and at the end that have the same bytes."""
+        if end == new_end == start + 1:  # belong together whatever they mean
+            yield self.pair(start, start)
+            return
         old_keys = [meaning_key(record, self.ignored) for record in self.old[start:end]]
         new_keys = [meaning_key(record, self.ignored) for record in self.new[start:new_end]]
         matches = Alignment(old_keys, new_keys).matches
