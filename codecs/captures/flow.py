@@ -77,6 +77,13 @@ class Direction:
         gaps = self._gaps
         return [] if gaps is None else gaps
 
+    def observed(self, logs: bool) -> History:
+        """Its history, which begins now if it has none."""
+        history = self.history
+        if history is None:
+            history = self.history = History(logs)
+        return history
+
     def save(self) -> State:
         """The counters as plain values."""
         return (

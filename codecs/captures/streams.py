@@ -16,7 +16,7 @@ from wirelens.codecs.captures.ordering import Ordering, must_wait
 from wirelens.codecs.captures.packets import ACK, DUPLICATE, FIN, PSH, RST, SYN, TCP, Segment
 from wirelens.codecs.captures.sequencing import JOIN_SEGMENTS, Sequencer
 from wirelens.codecs.captures.sides import NO_DOUBT, Side
-from wirelens.codecs.captures.transmission import History, Sighting
+from wirelens.codecs.captures.transmission import Acknowledgement, Sighting
 
 FLOWS: Final = 1 << 15  # flows that may be open; then the quarter that was silent longest is ended
 CLOSED_FLOWS: Final = 1 << 13  # finished flows that are kept, to recognise late retransmissions
@@ -78,10 +78,8 @@ class Assembler(Sequencer):
         return len(self._table) - len(self._closed)
 
     def observe(self, log: bool = False, acknowledgements: bool = False) -> None:
-        """Keep the `history` of each TCP direction from now on.
-
-        With `log` also its last segments, with `acknowledgements` also those of its messages.
-        """
+        """Keep the `history` of each TCP direction from now on; with its last segments (`log`), or those
+        that acknowledge its messages."""
         self.observes = True
         self._logs = log
         self._acknowledges = acknowledgements
@@ -476,10 +474,7 @@ class Assembler(Sequencer):
 
     def _observe(self, flow: Flow, direction: i64, sequence: i64, segment: Segment) -> None:
         """Add a segment to the histories of its flow; `sequence` is that of its first byte."""
-        sender = flow.sent_by(direction)
-        history = sender.history
-        if history is None:
-            history = sender.history = History(self._logs)
+        history = flow.sent_by(direction).observed(self._logs)
         length: i64 = len(segment.payload) + segment.missing
         acknowledgement: i64 = segment.acknowledgement if segment.flags & ACK else -1
         remark = ""
@@ -488,14 +483,11 @@ class Assembler(Sequencer):
                 sequence, length, segment.time_us, self._clock, segment.packet, acknowledgement, segment.mark
             )
         if acknowledgement >= 0:
-            receiver = flow.sent_by(1 - direction)
-            if receiver.history is None:
-                receiver.history = History(self._logs)
-            receiver.history.acknowledge(acknowledgement)
+            other = flow.sent_by(1 - direction).observed(self._logs)
+            other.acknowledge(acknowledgement)
             if self._acknowledges and not length and not segment.flags & (SYN | FIN | RST):
-                receiver.history.acknowledge_alone(
-                    acknowledgement, segment.time_us, self._clock, segment.packet, segment.mark
-                )
+                where = Acknowledgement(segment.time_us, self._clock, segment.packet, segment.mark)
+                other.acknowledge_alone(acknowledgement, where)
         if history.logs:
             sighting = Sighting(
                 int(segment.time_us),

@@ -82,8 +82,8 @@ class Acknowledgement:
 
     __slots__ = ("again", "mark", "order", "packet", "position", "time_us")
 
-    def __init__(self, position: i64, time_us: i64, order: i64, packet: i64, mark: i64) -> None:
-        self.position: i64 = position
+    def __init__(self, time_us: i64, order: i64, packet: i64, mark: i64) -> None:
+        self.position: i64 = 0
         self.time_us: i64 = time_us
         self.order: i64 = order
         self.packet: i64 = packet
@@ -253,10 +253,10 @@ class History:
         if position > self._acked:
             self._acked = position
 
-    def acknowledge_alone(self, number: i64, time_us: i64, order: i64, packet: i64, mark: i64) -> None:
-        """Take the acknowledgment number of a segment without bytes."""
+    def acknowledge_alone(self, number: i64, new: Acknowledgement) -> None:
+        """Take the acknowledgment number of a segment without bytes, which sets its position."""
         position = self._place(number)
-        new = Acknowledgement(position, time_us, order, packet, mark)
+        new.position = position
         recent = self._recent
         index: i64 = len(recent) - 1
         while index >= 0 and recent[index].end >= position:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wirelens.codecs.captures import Flow, Piece, Reader
 from wirelens.codecs.captures.merge import MergedReader
-from wirelens.codecs.captures.transmission import History, Transmission
+from wirelens.codecs.captures.transmission import Acknowledgement, History, Transmission
 
 MS = 1000
 
@@ -207,16 +207,16 @@ def test_nothing_is_kept_unless_it_is_asked_for() -> None:
 def test_the_acknowledgement_of_a_message() -> None:
     """It may come before the message is asked for, or after; captured twice it is one."""
     made = history((1000, 10, 1), (1010, 10, 2), (1020, 10, 3))
-    made.acknowledge_alone(1010, 50, 3, 4, 77)
-    made.acknowledge_alone(1010, 60, 4, 5, 77)
-    made.acknowledge_alone(1015, 70, 5, 6, 78)
+    made.acknowledge_alone(1010, Acknowledgement(50, 3, 4, 77))
+    made.acknowledge_alone(1010, Acknowledgement(60, 4, 5, 77))
+    made.acknowledge_alone(1015, Acknowledgement(70, 5, 6, 78))
     first, second, third = (made.take(1000, at, 10) for at in (0, 10, 20))
     assert first.acknowledgement is not None
     assert (first.acknowledgement.time_us, first.acknowledgement.again) == (50, False)
     assert second.acknowledgement is None
-    made.acknowledge_alone(1030, 80, 6, 7, 79)
+    made.acknowledge_alone(1030, Acknowledgement(80, 6, 7, 79))
     assert third.acknowledgement is not None
     assert not third.acknowledgement.again
-    made.acknowledge_alone(1030, 90_000, 7, 8, 80)
+    made.acknowledge_alone(1030, Acknowledgement(90_000, 7, 8, 80))
     assert third.acknowledgement.again
     assert second.acknowledgement is None
