@@ -35,6 +35,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--each", type=int, default=1, metavar="N", help=text)
 
 
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Long values are not written into names, which processes pass to each other."""
+    if isinstance(val, bytes | str) and len(val) > 80:
+        return f"{argname} of {len(val)}"
+    return None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Bulk conversion takes long and hardly depends on the form: it need run in one only."""

@@ -97,6 +97,7 @@ def true_enough(found: bytes, data: bytes, changed_last: bool, damage: Damage) -
     return changed_last and (data.startswith(found) or found.startswith(data[: (len(data) - 1) // 16 * 16]))
 
 
+@pytest.mark.once
 @examples(600)
 @given(
     data=OCTETS,

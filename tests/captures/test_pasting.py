@@ -415,6 +415,7 @@ def test_dropped_row_is_found(form: str) -> None:
         assert abs(error.line - index - 1) <= 1
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("form", [*DUMPS, *WORD_DUMPS])
 def test_changed_digit_never_passes_unless_a_digit_of_the_bytes(form: str) -> None:
     text = {**DUMPS, **WORD_DUMPS}[form](MESSAGE)
@@ -828,6 +829,7 @@ def test_prose_never_hides_damage() -> None:
         assert isinstance(outcome("\n".join(lines)), PastedError), lines
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "around",
     [
@@ -984,6 +986,7 @@ def check_linear(text: Callable[[int], str], size: int) -> None:
     assert cost(text(size)) < 40 * max(cost(text(size // 10)), 0.01)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "form", ["plain", "pairs, wrapped", "xxd -p", "hexdump -C", "c array", "base64", "bare \\x", "decimal"]
 )
@@ -994,6 +997,7 @@ def test_long_text_costs_by_its_length(form: str) -> None:
     check_linear(lambda size: render(data[:size]), len(data))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("before", "unit", "after"),
     [
@@ -1035,11 +1039,13 @@ LONG_TEXTS: dict[str, str] = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", LONG_TEXTS)
 def test_long_texts(name: str) -> None:
     assert pasted(LONG_TEXTS[name]).data == LONG
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", ["colons", "commas", "blanks", "0x", "percent", "base32", "base64"])
 def test_long_texts_take_little_memory(name: str) -> None:
     text = LONG_TEXTS[name]
@@ -1067,6 +1073,7 @@ def result_of(text: str) -> tuple[str, bytes] | tuple[str, int, int, str]:
     return found.form, found.data
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", [*DUMPS, *LITERALS])
 @pytest.mark.parametrize("kind", ["random", "runs", "text"])
 def test_long_texts_mean_the_same_read_quickly(name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
