@@ -115,6 +115,8 @@ TOGETHER = (
     "codecs/mevent/decoding.py",
     "codecs/mevent/evidence.py",
 )
+# Folders whose other modules run for every record too; those of the rest are optimised less (-O2).
+HOT = ("wirelens_codecs", "wirelens_codecs_captures", "wirelens_codecs_hessian")
 INLINED = "list_ops.c"  # of mypyc; all of them take 10 s of processor time and gain nothing more
 
 CACHED = 4  # builds that are kept in WIRELENS_BUILD_CACHE
@@ -314,9 +316,15 @@ def compile_c(extensions: "list[Extension]", build: Path) -> None:
         def build_extensions(self) -> None:
             compile_some = self.compiler.compile
 
+            def compile_one(source: str, **options: Any) -> list[str]:
+                if os.name == "posix" and Path(source).stem not in ("together", *HOT):
+                    options["extra_postargs"] = [*options["extra_postargs"], "-O2"]
+                made: list[str] = compile_some([source], **options)
+                return made
+
             def compile_each(sources: list[str], **options: Any) -> list[str]:
                 with ThreadPoolExecutor(at_a_time) as pool:
-                    done = pool.map(lambda source: compile_some([source], **options), sources)
+                    done = pool.map(lambda source: compile_one(source, **options), sources)
                     return [name for names in done for name in names]
 
             self.compiler.compile = compile_each

@@ -307,37 +307,46 @@ def json_lines(calls: list[Call]) -> bytes:
     return out.getvalue()
 
 
-Columns = tuple[list[str], list[str], list[str], list[tuple[str, str]], list[int], list[str], list[str]]
-
-
-def columns_of(calls: list[Call]) -> Columns:
+class Columns:
     """What lines of calls consist of, a list each.
 
-    The numbers of the calls, their times and flows, (service, method), the places of those of which there is
-    more to show than that they are ok, the latencies ("" for none), and `client > server`.
+    `latencies`: "" for none; `ends`: `client > server`; `remarkable`: the places of the calls of which there
+    is more to show than that they are ok.
     """
-    numbers: list[str] = []
-    times: list[str] = []
-    flows: list[str] = []
-    names: list[tuple[str, str]] = []
-    remarkable: list[int] = []
-    latencies: list[str] = []
-    ends: list[str] = []
-    for place, call in enumerate(calls):
-        numbers.append(str(call.call))
+
+    def __init__(self) -> None:
+        self.numbers: list[str] = []
+        self.times: list[str] = []
+        self.flows: list[str] = []
+        self.names: list[tuple[str, str]] = []  # service, method
+        self.latencies: list[str] = []
+        self.ends: list[str] = []
+        self.remarkable: list[int] = []
+
+    def add(self, call: Call) -> None:
+        """Add a call."""
+        place = len(self.numbers)
+        self.numbers.append(str(call.call))
         sent_us = call.sent_us
-        times.append(time_text(0 if sent_us is None else sent_us))
-        flows.append(str(call.flow))
-        names.append((call.service, call.method))
+        self.times.append(time_text(0 if sent_us is None else sent_us))
+        self.flows.append(str(call.flow))
+        self.names.append((call.service, call.method))
         latency_us = call.latency_us
-        latencies.append("" if latency_us is None else duration(latency_us / 1e6))
-        ends.append(f"{call.client} > {call.server}")
+        self.latencies.append("" if latency_us is None else duration(latency_us / 1e6))
+        self.ends.append(f"{call.client} > {call.server}")
         usual = (
             call.outcome == OK and latency_us is not None and not (call.late or call.exception or call.seen)
         )
         if not usual or (call.request_messages or 0) > 1 or (call.response_messages or 0) > 1:
-            remarkable.append(place)
-    return numbers, times, flows, names, remarkable, latencies, ends
+            self.remarkable.append(place)
+
+
+def columns_of(calls: list[Call]) -> Columns:
+    """The columns of calls."""
+    columns = Columns()
+    for call in calls:
+        columns.add(call)
+    return columns
 
 
 def _write_name(out: BytesWriter, key: bytes, text: str) -> None:

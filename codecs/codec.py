@@ -177,6 +177,7 @@ class Codec:
     may_leave: bool = False  # whether after some messages the stream is of another protocol
     kinds: tuple[str, ...] = ()  # the words of `kind`; it may also give numbers that have no word
     contextual: bool = False  # whether its summaries depend on the messages before
+    looked_up: tuple[str, ...] = ()  # short names in messages that the meaning of a call depends on
     codes: dict[str, Code] = {}  # noqa: RUF012  # codes of its notes and errors that codes.py does not have
 
     def __init__(self, name: str) -> None:

@@ -77,23 +77,23 @@ class CallTable:
         """Calls as lines of plain text where the width is not limited: what `lines` has, but faster."""
         if not calls:
             return []
-        numbers, times, flows, keys, remarkable, latencies, ends = columns_of(calls)
+        found = columns_of(calls)
         names: dict[tuple[str, str], str] = {}
-        for call, key in zip(calls, keys, strict=True):
+        for call, key in zip(calls, found.names, strict=True):
             if key not in names:
                 names[key] = clean(name_of(call)) or "–"
         kinds = [OK] * len(calls)
-        for place in remarkable:
+        for place in found.remarkable:
             call = calls[place]
             kinds[place] = lay.plain(outcome(call))
-            latencies[place] = latency(call)[1]
+            found.latencies[place] = latency(call)[1]
             about = detail(call)
             if about:
-                ends[place] = f"{ends[place]}{GAP}{about}"
+                found.ends[place] += GAP + about
         measure = self.layout.measure
         widths = self.widths
         known = set(kinds)
-        columns = (numbers, times, flows, names.values(), known, latencies)
+        columns = (found.numbers, found.times, found.flows, names.values(), known, found.latencies)
         for place, column in enumerate(columns):
             most = max(map(measure, column))
             widths[place] = max(widths[place], min(most, MOST_OUTCOME) if place == 4 else most)
@@ -108,7 +108,14 @@ class CallTable:
             f"{number.rjust(first)}  {time.ljust(second)}  {flow.rjust(third)}  {names[key]}  "
             f"{padded[kind]}  {passed.rjust(sixth)}  {between}\n"
             for number, time, flow, key, kind, passed, between in zip(
-                numbers, times, flows, keys, kinds, latencies, ends, strict=True
+                found.numbers,
+                found.times,
+                found.flows,
+                found.names,
+                kinds,
+                found.latencies,
+                found.ends,
+                strict=True,
             )
         ]
         return lines

@@ -16,6 +16,7 @@ class Esnp(Codec):
     """ESNP in one of its two vocabularies."""
 
     kinds: tuple[str, ...] = ("request", "response", "info", "event", "message")
+    looked_up: tuple[str, ...] = (reading.STATUS,)
 
     def __init__(self, name: str, lines: bool) -> None:
         super().__init__(name)

@@ -13,10 +13,10 @@ import re
 import secrets
 from typing import TYPE_CHECKING
 
+from wirelens.codecs import registry
 from wirelens.codecs import tape as t
 from wirelens.codecs.codes import CODES, Note
 from wirelens.codecs.cursor import DecodeError
-from wirelens.codecs.esnp.reading import STATUS
 from wirelens.codecs.node import Node
 from wirelens.codecs.record import Record
 from wirelens.codecs.tape import CONTAINERS, Buffer, Fault, Tape
@@ -45,7 +45,6 @@ _LAYOUT: Final = frozenset(
 _FIELD: Final = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
 _DESCRIPTOR: Final = re.compile(rb"(?:\[*(?:[ZBCSIJFDV]|L[\w$]+(?:[/.][\w$]+)*;))+")
 _LETTERS: Final = re.compile(rb"[A-Za-z\x80-\xff]{4,}")
-_STATUS: Final = STATUS.encode()
 _CHARACTER: Final = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 
 
@@ -59,6 +58,7 @@ class Redactor:
         self.numbers: Final = numbers
         self._key: Final = key or secrets.token_bytes(32)
         self._texts: dict[bytes, bytes] = {}
+        self._looked_up: Final = {name.encode() for codec in registry.codecs() for name in codec.looked_up}
 
     def text(self, text: str) -> str:
         """Another text of the same length and kind."""
@@ -91,11 +91,11 @@ class Redactor:
         """Other bytes: a letter for a letter, a digit for a digit, a character for one of as many bytes."""
         found = self._texts.get(content)
         if found is None:
-            found = self._replaced(content, False)
-            if content == _STATUS:  # the name of a status: it decides the outcome of a call
-                found = content
-            elif found == _STATUS:
-                found = b"t" if content == b"r" else b"r"
+            found = content if content in self._looked_up else self._replaced(content, False)
+            before = 0
+            while found in self._looked_up and found != content:
+                before += 1
+                found = self._replaced(content, False, before)
             if len(content) <= 256:
                 self._texts[content] = found
         return found
@@ -104,11 +104,12 @@ class Redactor:
         """Other bytes for any: what is no letter or digit becomes any other byte of its sort too."""
         return self._replaced(content, True)
 
-    def _random(self, content: bytes) -> random.Random:
-        return random.Random(hashlib.blake2b(content, key=self._key).digest())
+    def _random(self, content: bytes, drawn: int = 0) -> random.Random:
+        return random.Random(hashlib.blake2b(content, key=self._key, salt=drawn.to_bytes(2)).digest())
 
-    def _replaced(self, content: bytes, every: bool) -> bytes:
-        drawn = self._random(content)
+    def _replaced(self, content: bytes, every: bool, before: int = 0) -> bytes:
+        """Other bytes, drawn anew after as many `before`."""
+        drawn = self._random(content, before)
         out = bytearray(content)
         at = 0
         while at < len(out):
