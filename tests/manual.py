@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -280,6 +281,7 @@ def codes_part() -> str:
     return "\n".join(lines) + "\n"
 
 
+@cache
 def texts() -> dict[Path, str]:
     """Every file of text that is made, as it should be."""
     made = {DOCS / "commands.md": commands_page()}

@@ -133,6 +133,7 @@ def test_there_are_expressions() -> None:
     assert len(USES) > 150
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("use", USES, ids=[f"{use.place}-{i}" for i, use in enumerate(USES)])
 def test_work_is_in_proportion(use: Use) -> None:
     assert use.flags >= 0, "a pattern that is made when it is needed cannot be tried here: name it"

@@ -309,6 +309,7 @@ def test_files_give_what_memory_gives_of_datagrams() -> None:
 
 @pytest.mark.slow
 @pytest.mark.once
+@pytest.mark.once
 def test_an_hour_with_a_rate_that_wanders() -> None:
     plan = Plan(seed=77, connections=1, calls=7000, apart=500_000, wander=1.0, ppm=40, one_way=150, jitter=60)
     counts = figures(replace(plan, large=0.02)).counts
