@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from librt.strings import BytesWriter
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.text_encoding import Texts
+from wirelens.codecs.json_text import quoted
 from wirelens.codecs.node import Json
+from wirelens.codecs.scan import SLOTS, slot_of, starts_with
 
 USUAL: Final[dict[str, Json]] = {}  # the `$wire` of a value in its usual form
 
@@ -21,6 +23,26 @@ class KnownClass:
         self.keys: Final = keys
         self.identity: Final[tuple[str | bytes, ...]] = (name, *keys[1:])  # as `class_key` gives it
         self.definition = b""  # in the usual form; empty until it is first written
+        self.text_name = b""  # the name as JSON text, without quotes; only of known classes of the final dialect
+        self.text_keys: list[bytes] = []  # likewise the fields' names, in quotes, each with its colon
+
+    def has_keys(self, item: dict[str, Json]) -> bool:
+        """Whether an object in the notation has exactly the keys of this class, maybe with an `$id` after the first."""
+        keys = self.keys
+        skipped: i64 = len(item) - len(keys)
+        if skipped != 0 and skipped != 1:
+            return False
+        at: i64 = 0
+        for key in item:
+            if skipped != 0 and at == 1:
+                if key != "$id":
+                    return False
+                skipped = 0
+                continue
+            if key != keys[at]:
+                return False
+            at += 1
+        return True
 
 
 # The class last defined under a name, by dialect: messages repeat the same few. Of the three caches of class
@@ -35,6 +57,18 @@ def find_known(dialect: int, name: str) -> KnownClass | None:
     return _known[dialect].get(name)
 
 
+# Those of the final dialect by their names in JSON text; a newer class replaces an older one in its slot.
+_by_text: Final[list[KnownClass]] = [KnownClass("", [""])] * SLOTS
+
+
+def find_by_text(data: bytes, at: i64, end: i64) -> KnownClass | None:
+    """The class last defined in the final dialect under the name in data[at:end], which is inside a JSON string."""
+    known = _by_text[slot_of(data, at, end - at)]
+    if len(known.text_name) == end - at and starts_with(data, at, known.text_name):
+        return known
+    return None
+
+
 @mypyc_attr(acyclic=True)
 class Classes(Texts):
     """Writes class definitions. Base of `Encoder`."""
@@ -42,7 +76,19 @@ class Classes(Texts):
     def __init__(self, out: BytesWriter, dialect: int) -> None:
         super().__init__(out, dialect)
         self.classes: dict[tuple[str | bytes, ...], int] = {}  # numbers by `class_key`
+        self.numbers: dict[KnownClass, int] = {}  # of those that were written in the usual form
         self.class_count = 0
+
+    def number_of(self, known: KnownClass) -> i64:
+        """The number of a known class in this scope, after writing its definition if it is new."""
+        number: i64 = self.numbers.get(known, -1)
+        if number < 0:
+            number = self.classes.get(known.identity, -1)
+            if number < 0:
+                number = self.class_count
+                self.define_usual(known)
+            self.numbers[known] = number
+        return number
 
     def define(self, given: Json) -> None:
         """Write the class definitions that `$wire` puts before a value."""
@@ -72,6 +118,10 @@ class Classes(Texts):
                 if len(cache) >= _KEPT:
                     cache.clear()
                 cache[known.name] = known
+                if self.dialect == d.FINAL:
+                    known.text_name = quoted(known.name)[1:-1]
+                    known.text_keys = [quoted(key) + b":" for key in known.keys[1:]]
+                    _by_text[slot_of(known.text_name, 0, len(known.text_name))] = known
         self.out.write(definition)
         self.classes[known.identity] = self.class_count
         self.class_count += 1

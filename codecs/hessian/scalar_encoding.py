@@ -4,12 +4,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from librt.strings import write_f64_be, write_i32_be, write_i64_be
-from mypy_extensions import i32, i64, mypyc_attr
+from mypy_extensions import i32, i64, mypyc_attr, u8
 
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.doubles import SINGLE, is_single, short_double
 from wirelens.codecs.hessian.json_path import Place
-from wirelens.codecs.hessian.texts import cesu8
 from wirelens.codecs.json_input import hex_bytes
 from wirelens.codecs.node import Json
 from wirelens.codecs.numbers import DATE_LENGTH, EPOCH, NO_DATE, read_date
@@ -31,14 +30,14 @@ class Scalars(Place):
         out = self.out
         if self.dialect != d.V1:
             if -16 <= number <= 47:
-                out.append(number + 0x90)
+                out.append(u8(number + 0x90))
                 return
             if -0x800 <= number <= 0x7FF:
-                out.append((number >> 8) + 0xC8)
-                out.append(number & 0xFF)
+                out.append(u8((number >> 8) + 0xC8))
+                out.append(u8(number & 0xFF))
                 return
             if -0x40000 <= number <= 0x3FFFF:
-                out.append((number >> 16) + 0xD4)
+                out.append(u8((number >> 16) + 0xD4))
                 self.write_u16(number)
                 return
         out.append(0x49)
@@ -52,10 +51,10 @@ class Scalars(Place):
             self.out.append(0x49)
             write_i32_be(self.out, i32(self.within(value, 32, step)))
         elif form == "two-byte" and self.dialect != d.V1 and -0x800 <= value <= 0x7FF:
-            self.out.append((value >> 8) + 0xC8)
-            self.out.append(value & 0xFF)
+            self.out.append(u8((value >> 8) + 0xC8))
+            self.out.append(u8(value & 0xFF))
         elif form == "three-byte" and self.dialect != d.V1 and -0x40000 <= value <= 0x3FFFF:
-            self.out.append((value >> 16) + 0xD4)
+            self.out.append(u8((value >> 16) + 0xD4))
             self.write_u16(value)
         else:
             raise self.error(f"{d.NAMES[self.dialect]} has no form {form!r} of the int {value}", step)
@@ -73,8 +72,8 @@ class Scalars(Place):
 
     def write_u16(self, number: i64) -> None:
         """Write the low 16 bits of a number."""
-        self.out.append(number >> 8 & 0xFF)
-        self.out.append(number & 0xFF)
+        self.out.append(u8(number >> 8 & 0xFF))
+        self.out.append(u8(number & 0xFF))
 
     def write_long(self, value: int) -> None:
         """Write a long as the writer of the dialect sends it."""
@@ -82,14 +81,14 @@ class Scalars(Place):
         number = self.within(value, 64, "")
         if self.dialect != d.V1:
             if -8 <= number <= 15:
-                out.append(number + 0xE0)
+                out.append(u8(number + 0xE0))
                 return
             if -0x800 <= number <= 0x7FF:
-                out.append((number >> 8) + 0xF8)
-                out.append(number & 0xFF)
+                out.append(u8((number >> 8) + 0xF8))
+                out.append(u8(number & 0xFF))
                 return
             if -0x40000 <= number <= 0x3FFFF:
-                out.append((number >> 16) + 0x3C)
+                out.append(u8((number >> 16) + 0x3C))
                 self.write_u16(number)
                 return
             if -0x80000000 <= number <= 0x7FFFFFFF:
@@ -112,10 +111,10 @@ class Scalars(Place):
         elif self.dialect == d.V1:
             raise self.error(f"hessian1 has no form {form!r} of a long", ".$wire")
         elif form == "two-byte" and -0x800 <= number <= 0x7FF:
-            out.append((number >> 8) + 0xF8)
-            out.append(number & 0xFF)
+            out.append(u8((number >> 8) + 0xF8))
+            out.append(u8(number & 0xFF))
         elif form == "three-byte" and -0x40000 <= number <= 0x3FFFF:
-            out.append((number >> 16) + 0x3C)
+            out.append(u8((number >> 16) + 0x3C))
             self.write_u16(number)
         elif form == "four-byte" and -0x80000000 <= number <= 0x7FFFFFFF:
             out.append(0x59 if self.dialect == d.FINAL else 0x77)
@@ -131,10 +130,10 @@ class Scalars(Place):
             if short_double(value):
                 number = i64(value)
                 if number == 0 or number == 1:
-                    out.append((0x5B if dialect == d.FINAL else 0x67) + number)
+                    out.append(u8((0x5B if dialect == d.FINAL else 0x67) + number))
                 elif -128 <= number <= 127:
                     out.append(0x5D if dialect == d.FINAL else 0x69)
-                    out.append(number & 0xFF)
+                    out.append(u8(number & 0xFF))
                 else:
                     out.append(0x5E if dialect == d.FINAL else 0x6A)
                     self.write_u16(number)
@@ -175,7 +174,7 @@ class Scalars(Place):
             raise self.error(f"hessian1 has no form {form!r} of a double", ".$wire")
         elif form == "byte" and short_double(value) and -128.0 <= value <= 127.0:
             out.append(0x5D if dialect == d.FINAL else 0x69)
-            out.append(int(value) & 0xFF)
+            out.append(u8(int(value) & 0xFF))
         elif form == "short" and short_double(value):
             out.append(0x5E if dialect == d.FINAL else 0x6A)
             self.write_u16(int(value))
@@ -197,8 +196,11 @@ class Scalars(Place):
 
     def write_date(self, value: Json, form: Json) -> None:
         """Write a date in a given form; None for the usual one."""
+        self.write_moment(self._milliseconds(value), form)
+
+    def write_moment(self, milliseconds: i64, form: Json) -> None:
+        """Write a date, in milliseconds since 1970, in a given form; None for the usual one."""
         out = self.out
-        milliseconds = self._milliseconds(value)
         if self.dialect != d.FINAL:
             if form is not None:
                 raise self.error(f"{d.NAMES[self.dialect]} has no form {form!r} of a date", ".$wire")
@@ -219,7 +221,7 @@ class Scalars(Place):
             return self.within(value, 64, ".$date")
         if isinstance(value, str):
             if len(value) == DATE_LENGTH:
-                content, _ = cesu8(value)
+                content = value.encode("utf-8", "surrogatepass")
                 plain = read_date(content) if len(content) == DATE_LENGTH else NO_DATE
                 if plain != NO_DATE:
                     return plain

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr, u8
 
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.forms import CHUNK_BYTES, CHUNK_UNITS, usual_binary, usual_string
@@ -20,12 +20,13 @@ class Texts(Scalars):
 
     def write_text(self, text: str) -> None:
         """Write a string as the writer of the dialect sends it."""
-        content, units = cesu8(text)
+        content, count = cesu8(text)
+        units: i64 = count
         if units <= 31 and self.dialect != d.V1:
-            self.out.append(units)
+            self.out.append(u8(units))
             self.out.write(content)
             return
-        self._chunks(text, content, units)
+        self._chunks(text, content, count)
 
     def _chunks(self, text: str, content: bytes, units: int) -> None:
         """Write a string's opcodes and content, cut as writers cut it."""
@@ -59,10 +60,10 @@ class Texts(Scalars):
         out = self.out
         dialect = self.dialect
         if name == "short" and not xml and dialect != d.V1 and units <= 31:
-            out.append(units)
+            out.append(u8(units))
         elif name == "medium" and not xml and dialect == d.FINAL and units <= 1023:
-            out.append(0x30 + (units >> 8))
-            out.append(units & 0xFF)
+            out.append(u8(0x30 + (units >> 8)))
+            out.append(u8(units & 0xFF))
         elif name in ("S", "more") and units <= 0xFFFF:
             if name == "S":
                 out.append(0x58 if xml else 0x53)
@@ -233,10 +234,10 @@ class Texts(Scalars):
         """Write the opcode of the last chunk of bytes: "short", "medium" or "B"."""
         out = self.out
         if name == "short" and self.dialect != d.V1 and size <= 15:
-            out.append(0x20 + size)
+            out.append(u8(0x20 + size))
         elif name == "medium" and self.dialect == d.FINAL and size <= 1023:
-            out.append(0x34 + (size >> 8))
-            out.append(size & 0xFF)
+            out.append(u8(0x34 + (size >> 8)))
+            out.append(u8(size & 0xFF))
         elif name == "B" and size <= 0xFFFF:
             out.append(0x42)
             self.write_u16(size)

@@ -3,10 +3,11 @@
 import re
 from typing import Final
 
-from mypy_extensions import i64
+from librt.strings import BytesWriter
+from mypy_extensions import i64, u8
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.scan import plain_end
+from wirelens.codecs.scan import plain_end, write_part
 from wirelens.codecs.tape import Tape
 
 # Flags in the result of `measure`, below the position.
@@ -148,18 +149,20 @@ def note_overrun(tape: Tape, end: int) -> None:
 
 def cesu8(text: str) -> tuple[bytes, int]:
     """Text as Hessian sends it, and its number of UTF-16 units."""
-    size = len(text)
     try:
         content = text.encode()
-        if len(content) == size:  # ASCII
-            return content, size
-        units = len(text.encode("utf-16")) // 2 - 1  # less the byte order mark
-        if units == size:
-            return content, size
-    except UnicodeEncodeError:
-        pass  # lone surrogates
-    wide = as_units(text)
-    return wide.encode("utf-8", "surrogatepass"), len(wide)
+    except UnicodeEncodeError:  # lone surrogates
+        wide = as_units(text)
+        return wide.encode("utf-8", "surrogatepass"), len(wide)
+    size = len(text)
+    if len(content) == size:  # ASCII
+        return content, size
+    units = units_of_raw(content)
+    if units == size:
+        return content, size
+    out = BytesWriter()
+    write_cesu8(out, content, 0, len(content))
+    return out.getvalue(), units
 
 
 def as_units(text: str) -> str:
@@ -172,12 +175,35 @@ def _surrogates(match: re.Match[str]) -> str:
     return chr(0xD800 + (code >> 10)) + chr(0xDC00 + (code & 0x3FF))
 
 
-def units_of_raw(content: bytes) -> int:
+def write_cesu8(out: BytesWriter, data: bytes, at: i64, end: i64) -> None:
+    """Write data[at:end], which is well-formed UTF-8, with characters of four bytes as their two surrogates."""
+    done = at
+    while at < end:
+        byte: i64 = data[at]
+        if byte < 0xF0:
+            at += 1
+            continue
+        write_part(out, data, done, at)
+        code = (byte & 7) << 18 | (data[at + 1] & 0x3F) << 12 | (data[at + 2] & 0x3F) << 6 | data[at + 3] & 0x3F
+        code -= 0x10000
+        out.append(0xED)
+        out.append(u8(0xA0 | code >> 16))
+        out.append(u8(0x80 | code >> 10 & 0x3F))
+        out.append(0xED)
+        out.append(u8(0xB0 | code >> 6 & 0x0F))
+        out.append(u8(0x80 | code & 0x3F))
+        at += 4
+        done = at
+    write_part(out, data, done, end)
+
+
+def units_of_raw(content: bytes) -> i64:
     """The number of units that a reader counts in content that may not be well-formed."""
-    count = 0
-    at = 0
-    while at < len(content):
-        byte = content[at]
+    count: i64 = 0
+    at: i64 = 0
+    size: i64 = len(content)
+    while at < size:
+        byte: i64 = content[at]
         at += 1 if byte < 0xC0 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
         count += 2 if byte >= 0xF0 else 1
     return count

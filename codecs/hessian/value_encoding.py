@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from librt.strings import BytesWriter, write_i32_be
-from mypy_extensions import i32, i64, mypyc_attr
+from mypy_extensions import i32, i64, mypyc_attr, u8
 
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import vocabulary as d
@@ -146,6 +146,29 @@ class Encoder(Classes):
 
     def _dict(self, item: dict[str, Json]) -> None:
         """Write a value given as a JSON object: an object, a map, or a tagged value."""
+        for name in item:  # the first key decides what most are
+            if name == "$class":
+                self._object(item)
+                return
+            if name == "$long" and len(item) == 1:
+                self.write_long(self._integer_under(item[name], name))
+                return
+            break
+        items: list[Json] = []
+        for name, value in item.items():
+            if name and ord(name[0]) == 0x24:  # $
+                self._tagged(item)
+                return
+            items.append(name)
+            items.append(value)
+        if self.dialect == d.FINAL:
+            self.out.append(0x48)
+            self._open(items, KEYS, _NO_NAMES, 0x5A)
+        else:
+            self._map(item, None, USUAL, KEYS)
+
+    def _tagged(self, item: dict[str, Json]) -> None:
+        """Write a value given as a JSON object with a key that starts with $."""
         if "$class" in item:
             self._object(item)
             return
@@ -157,9 +180,6 @@ class Encoder(Classes):
                 tag = TAGS.get(key)
                 if tag is not None:
                     break
-        if not name:
-            self._map(item, None, USUAL, KEYS)
-            return
         if tag is None:
             near = none_of(name, VALUES[self.dialect])
             raise self.error(f"as a tag, {near} (a map with such keys needs $map)")
@@ -441,26 +461,31 @@ class Encoder(Classes):
     def _object(self, item: dict[str, Json]) -> None:
         """Write the head of an object, after its class definition if that is new; its fields follow."""
         name = item["$class"]
-        keys = list(item.keys())
-        if not isinstance(name, str) or self.dialect == d.V1 or (len(keys) == 1 and name in VALUED):
+        known: KnownClass | None = None
+        if isinstance(name, str) and self.dialect != d.V1:
+            known = find_known(self.dialect, name)
+            if known is None or not known.has_keys(item):
+                known = _new_class(name, list(item))
+        if known is None:
             self._unusual_object(item)
             return
-        known = find_known(self.dialect, name)
-        if known is None or known.keys != keys:
-            if keys[0] != "$class" or any(key.startswith("$") for key in keys[1:]):
-                self._unusual_object(item)
-                return
-            known = KnownClass(name, keys)
-        number = self.classes.get(known.identity, -1)
-        if number < 0:
-            number = self.class_count
-            self.define_usual(known)
+        keys = known.keys
+        first: i64 = 1
+        if len(item) > len(keys):
+            self._label(item)
+            keys = list(item)
+            first = 2
+        self.open_object(known)
+        self._open(list(item.values()), FIELDS, keys, -1, first)
+
+    def open_object(self, known: KnownClass) -> None:
+        """Write the head of an object of a known class."""
+        number = self.number_of(known)
         if self.dialect == d.FINAL and number <= 15:
-            self.out.append(0x60 + number)
+            self.out.append(u8(0x60 + number))
         else:
             self.out.append(0x4F if self.dialect == d.FINAL else 0x6F)
             self.write_int(number)
-        self._open(list(item.values()), FIELDS, keys, -1, 1)
 
     def _unusual_object(self, item: dict[str, Json]) -> None:
         """Write the head of an object that has more than a class and fields, or of any object in 1.0."""
@@ -569,3 +594,12 @@ class Encoder(Classes):
             members.append(key)
             members.append(member)
         self._open(members, KEYS, _NO_NAMES, 0x7A)
+
+
+def _new_class(name: str, keys: list[str]) -> KnownClass | None:
+    """The class of an object with these keys, if they are "$class", maybe "$id", then fields."""
+    if len(keys) > 1 and keys[1] == "$id":
+        del keys[1]
+    if keys[0] != "$class" or any(key.startswith("$") for key in keys[1:]):
+        return None
+    return None if len(keys) == 1 and name in VALUED else KnownClass(name, keys)
