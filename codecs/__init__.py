@@ -1,7 +1,8 @@
 """Pure codecs: bytes to messages and back, without files, terminals or Spark.
 
-`detect`, `decode`, `Decoder`, `encode`, `Record`, and the notation's `dumps` and `loads` are the Python API,
-together with `codecs.captures`. Loaded on first use, so listing the protocols does not import a decoder.
+`detect`, `decode`, `Decoder`, `encode`, `encode_text`, `Record`, and the notation's `dumps` and `loads` are
+the Python API, together with `codecs.captures`. Loaded on first use, so listing the protocols does not import
+a decoder.
 """
 
 from importlib import import_module
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from wirelens.codecs.cursor import DecodeError
     from wirelens.codecs.decoder import Decoder, decode
     from wirelens.codecs.detection import Candidate, Detection, detect
-    from wirelens.codecs.encoder import encode
+    from wirelens.codecs.encoder import encode, encode_text
     from wirelens.codecs.errors import EncodeError, UnknownProtocolError, WirelensError
     from wirelens.codecs.json_text import JsonTextError, dumps, loads
     from wirelens.codecs.node import Json, Node
@@ -38,6 +39,7 @@ __all__ = [
     "detect",
     "dumps",
     "encode",
+    "encode_text",
     "loads",
 ]
 
@@ -59,6 +61,7 @@ _HOMES: Final[dict[str, str]] = {
     "detect": "detection",
     "dumps": "json_text",
     "encode": "encoder",
+    "encode_text": "encoder",
     "loads": "json_text",
 }
 

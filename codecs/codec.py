@@ -196,6 +196,13 @@ class Codec:
         """What is kept of a new flow from message to message."""
         return None
 
+    def encode_text(self, data: bytes, at: i64, braces: i64) -> bytes | None:
+        """The bytes of the message at a position of JSON text in UTF-8, which `braces` end, or None.
+
+        None leaves it to `encode`, so a protocol without a faster way has none, and mistakes are found there.
+        """
+        return None
+
     def encode(self, message: Json, out: BytesWriter) -> None:
         """Write the bytes of one message of the notation. Raises EncodeError with the path."""
         raise NotImplementedError

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 from librt.strings import BytesWriter
 
+from wirelens.codecs import record_encoding
 from wirelens.codecs.errors import EncodeError
+from wirelens.codecs.json_text import loads
 from wirelens.codecs.node import Json
 from wirelens.codecs.record import Record
 from wirelens.codecs.record_encoding import encode_message, encode_record
@@ -25,6 +27,15 @@ def encode(records: Record | Json | Iterable[Record | Json], protocol: str | Non
     for position, item in enumerate(records):
         _encode(item, protocol, out, f"[{position}]")
     return out.getvalue()
+
+
+def encode_text(text: str, protocol: str | None = None) -> bytes:
+    """The bytes of `encode(loads(text), protocol)`, and the same errors, JsonTextError included.
+
+    Several times as fast for values of Hessian 2.0 in the order that `decode` shows them in.
+    """
+    data = record_encoding.encode_text(text, protocol)
+    return encode(loads(text), protocol) if data is None else data
 
 
 def _encode(item: Record | Json, protocol: str | None, out: BytesWriter, path: str) -> None:

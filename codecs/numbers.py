@@ -16,8 +16,8 @@ DAY: Final = 86_400_000  # milliseconds
 MARCH_DAYS: Final = 719468  # from the first of March of the year 0 to 1970
 DATE_LENGTH: Final = 24  # bytes of the text that `write_date` writes
 NO_DATE: Final = -1 << 62
-# The three words of a date's text, with the digit 0; and what, added, sets the top bit of any byte but a digit's value
-# or, where a sign is, 0.
+# The three words of a date's text, with digits 0. Less these, bytes are digits' values, and 0 where signs
+# are: the limits, added, set the top bit of any other.
 _YEAR_SIGNS: Final[i64] = read_i64_le(b"0000-00-", 0)
 _HOUR_SIGNS: Final[i64] = read_i64_le(b"00T00:00", 0)
 _FRACTION_SIGNS: Final[i64] = read_i64_le(b":00.000Z", 0)
@@ -116,8 +116,7 @@ def write_date(out: BytesWriter, milliseconds: i64) -> None:
 
 
 def read_date(text: bytes, at: i64 = 0) -> i64:
-    """The milliseconds of what `write_date` writes, in the DATE_LENGTH bytes from `at` on; NO_DATE for other text."""
-    # Digits become their values, signs 0, and what a digit or sign may not be sets a top bit, here or in the sum.
+    """The milliseconds of a text that `write_date` writes, of DATE_LENGTH bytes; NO_DATE for any other."""
     first = read_i64_le(text, at) ^ _YEAR_SIGNS
     second = read_i64_le(text, at + 8) ^ _HOUR_SIGNS
     third = read_i64_le(text, at + 16) ^ _FRACTION_SIGNS

@@ -147,6 +147,15 @@ def joined_pair(data: bytes, at: i64, end: i64) -> bytes:
     return joined
 
 
+def past_space(data: bytes, at: i64) -> i64:
+    """The first position from `at` on that is not JSON's space. Raises IndexError if there is none."""
+    while True:
+        byte: i64 = data[at]
+        if byte > 0x20 or (byte != 0x20 and byte != 0x0A and byte != 0x0D and byte != 0x09):
+            return at
+        at += 1
+
+
 def slot_of(data: bytes, at: i64, size: i64) -> i64:
     """A hash below SLOTS of the name of `size` bytes at a position: the index of its entry in a table."""
     if _INTERPRETED:

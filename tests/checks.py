@@ -15,7 +15,7 @@ def decoded(data: bytes, protocol: str) -> list[Record]:
     records = codecs.decode(data, protocol)
     assert sum(record.length for record in records) == len(data)
     assert codecs.encode(records) == data
-    assert codecs.encode([codecs.loads(record.json_text()) for record in records]) == data
+    assert b"".join([codecs.encode_text(record.json_text()) for record in records]) == data
     decoder = codecs.Decoder(protocol)
     pieces: list[Record] = []
     for at in range(len(data)):

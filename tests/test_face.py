@@ -14,7 +14,7 @@ from wirelens import codecs
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 DATA = bytes(codecs.captures.pasted((EXAMPLES / "dubbo-order.xxd").read_bytes()).data)
 
-FUNCTIONS = ("calls", "conversations", "decode", "detect", "encode", "dumps", "loads")
+FUNCTIONS = ("calls", "conversations", "decode", "detect", "encode", "encode_text", "dumps", "loads")
 CLASSES = ("Call", "Candidate", "Decoder", "Detection", "Node", "Note", "Record")
 ERRORS = ("DecodeError", "EncodeError", "JsonTextError", "PastedError", "UnknownProtocolError")
 

@@ -66,6 +66,7 @@ __all__ = [
     "detect",
     "dumps",
     "encode",
+    "encode_text",
     "loads",
 ]
 
@@ -140,6 +141,29 @@ def encode(records: Record | Json | Iterable[Record | Json], protocol: str | Non
     from wirelens.codecs.encoder import encode as run
 
     return run(records, protocol)
+
+
+def encode_text(text: str, protocol: str | None = None) -> bytes:
+    """Encode the notation's JSON text to bytes, as `encode(loads(text), protocol)` does.
+
+    Usual values of Hessian 2.0, in the order in which `Record.json_text` shows them, are written as they are
+    read, without objects for them, which is several times as fast.
+
+    Args:
+        text: one JSON value: a record, a message, or an array of them.
+        protocol: the protocol of bare messages.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        JsonTextError: the text is not JSON, or repeats a name in one object; has line, column and offset.
+        EncodeError: the JSON does not describe a message; `path` is the place in it.
+        UnknownProtocolError: a protocol's id is not known.
+    """
+    from wirelens.codecs.encoder import encode_text as run
+
+    return run(text, protocol)
 
 
 def conversations(chunks: Iterable[Bytes], protocol: str | None = None) -> Iterator[Message]:

@@ -23,11 +23,12 @@ class KnownClass:
         self.keys: Final = keys
         self.identity: Final[tuple[str | bytes, ...]] = (name, *keys[1:])  # as `class_key` gives it
         self.definition = b""  # in the usual form; empty until it is first written
-        self.text_name = b""  # the name as JSON text, without quotes; only of known classes of the final dialect
-        self.text_keys: list[bytes] = []  # likewise the fields' names, in quotes, each with its colon
+        # in JSON text, the name without quotes and the keys with colons; only of the final dialect
+        self.text_name = b""
+        self.text_keys: list[bytes] = []
 
     def has_keys(self, item: dict[str, Json]) -> bool:
-        """Whether an object in the notation has exactly the keys of this class, maybe with an `$id` after the first."""
+        """Whether an object of the notation has these keys in this order, maybe `$id` after the first."""
         keys = self.keys
         skipped: i64 = len(item) - len(keys)
         if skipped != 0 and skipped != 1:
@@ -62,7 +63,7 @@ _by_text: Final[list[KnownClass]] = [KnownClass("", [""])] * SLOTS
 
 
 def find_by_text(data: bytes, at: i64, end: i64) -> KnownClass | None:
-    """The class last defined in the final dialect under the name in data[at:end], which is inside a JSON string."""
+    """The class last defined in the final dialect under the name in data[at:end], inside a JSON string."""
     known = _by_text[slot_of(data, at, end - at)]
     if len(known.text_name) == end - at and starts_with(data, at, known.text_name):
         return known
@@ -120,7 +121,7 @@ class Classes(Texts):
                 cache[known.name] = known
                 if self.dialect == d.FINAL:
                     known.text_name = quoted(known.name)[1:-1]
-                    known.text_keys = [quoted(key) + b":" for key in known.keys[1:]]
+                    known.text_keys = [quoted(key) + b":" for key in known.keys]
                     _by_text[slot_of(known.text_name, 0, len(known.text_name))] = known
         self.out.write(definition)
         self.classes[known.identity] = self.class_count

@@ -47,6 +47,14 @@ class Hessian(Codec):
 
         encode_message(message, self.dialect, out)
 
+    def encode_text(self, data: bytes, at: i64, braces: i64) -> bytes | None:
+        """See Codec.encode_text. Only for the final dialect."""
+        if self.dialect != d.FINAL:
+            return None
+        from wirelens.codecs.hessian.json_encoding import encode_text  # as above
+
+        return encode_text(data, at, braces)
+
     def probe(self, data: bytes, other: bytes) -> Evidence:
         """See Codec.probe."""
         return evidence.probe(self.dialect, data, other)

@@ -77,8 +77,11 @@ class Scalars(Place):
 
     def write_long(self, value: int) -> None:
         """Write a long as the writer of the dialect sends it."""
+        self.write_i64(self.within(value, 64, ""))
+
+    def write_i64(self, number: i64) -> None:
+        """Write a long that fits in 64 bits."""
         out = self.out
-        number = self.within(value, 64, "")
         if self.dialect != d.V1:
             if -8 <= number <= 15:
                 out.append(u8(number + 0xE0))

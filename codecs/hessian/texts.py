@@ -176,7 +176,7 @@ def _surrogates(match: re.Match[str]) -> str:
 
 
 def write_cesu8(out: BytesWriter, data: bytes, at: i64, end: i64) -> None:
-    """Write data[at:end], which is well-formed UTF-8, with characters of four bytes as their two surrogates."""
+    """Write well-formed UTF-8, data[at:end], with characters of four bytes as their two surrogates."""
     done = at
     while at < end:
         byte: i64 = data[at]
@@ -184,7 +184,10 @@ def write_cesu8(out: BytesWriter, data: bytes, at: i64, end: i64) -> None:
             at += 1
             continue
         write_part(out, data, done, at)
-        code = (byte & 7) << 18 | (data[at + 1] & 0x3F) << 12 | (data[at + 2] & 0x3F) << 6 | data[at + 3] & 0x3F
+        second: i64 = data[at + 1]
+        third: i64 = data[at + 2]
+        fourth: i64 = data[at + 3]
+        code = (byte & 7) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | fourth & 0x3F
         code -= 0x10000
         out.append(0xED)
         out.append(u8(0xA0 | code >> 16))

@@ -25,6 +25,7 @@ def try_one(data: bytes) -> None:
         fuzzing.check_error(error, text)
     else:
         assert codecs.encode([record]) == codecs.encode([value])
+    assert _outcome(text, None) == _outcome(text, value)
     for name in fuzzing.PROTOCOLS:
         try:
             written = codecs.encode([value], name)
@@ -33,6 +34,14 @@ def try_one(data: bytes) -> None:
             continue
         assert len(written) <= 64 * len(text) + 1024, "more bytes than the JSON states"
         fuzzing.check_records(codecs.decode(written, name), written)
+
+
+def _outcome(text: str, value: Json) -> bytes | str:
+    """What a text becomes as it is read, or as its objects; or the text of the error."""
+    try:
+        return codecs.encode_text(text, "hessian2") if value is None else codecs.encode(value, "hessian2")
+    except WirelensError as error:
+        return str(error)
 
 
 def mutated(data: bytes, most: int, seed: int) -> bytes:
