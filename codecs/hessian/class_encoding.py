@@ -1,7 +1,7 @@
 """Writing class definitions, and the table of those that a scope has."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr
@@ -23,11 +23,11 @@ class KnownClass:
         self.keys: Final = keys
         self.identity: Final[tuple[str | bytes, ...]] = (name, *keys[1:])  # as `class_key` gives it
         self.definition = b""  # in the usual form; empty until it is first written
-        # in JSON text, the name without quotes and the keys with colons; only of the final dialect
+        # in UTF-8, the keys as JSON text with colons; only of the final dialect
         self.text_name = b""
         self.text_keys: list[bytes] = []
 
-    def has_keys(self, item: dict[str, Json]) -> bool:
+    def has_keys(self, item: dict[str, Any]) -> bool:
         """Whether an object of the notation has these keys in this order, maybe `$id` after the first."""
         keys = self.keys
         skipped: i64 = len(item) - len(keys)
@@ -58,16 +58,20 @@ def find_known(dialect: int, name: str) -> KnownClass | None:
     return _known[dialect].get(name)
 
 
-# Those of the final dialect by their names in JSON text; a newer class replaces an older one in its slot.
+# Those of the final dialect that were found last, by the hash of the name in JSON text.
 _by_text: Final[list[KnownClass]] = [KnownClass("", [""])] * SLOTS
 
 
 def find_by_text(data: bytes, at: i64, end: i64) -> KnownClass | None:
-    """The class last defined in the final dialect under the name in data[at:end], inside a JSON string."""
-    known = _by_text[slot_of(data, at, end - at)]
+    """The class last defined in the final dialect under the name in data[at:end], printable ASCII."""
+    slot = slot_of(data, at, end - at)
+    known = _by_text[slot]
     if len(known.text_name) == end - at and starts_with(data, at, known.text_name):
         return known
-    return None
+    other = find_known(d.FINAL, data[at:end].decode())
+    if other is not None:
+        _by_text[slot] = other
+    return other
 
 
 @mypyc_attr(acyclic=True)
@@ -120,7 +124,7 @@ class Classes(Texts):
                     cache.clear()
                 cache[known.name] = known
                 if self.dialect == d.FINAL:
-                    known.text_name = quoted(known.name)[1:-1]
+                    known.text_name = known.name.encode("utf-8", "surrogatepass")
                     known.text_keys = [quoted(key) + b":" for key in known.keys]
                     _by_text[slot_of(known.text_name, 0, len(known.text_name))] = known
         self.out.write(definition)

@@ -431,7 +431,7 @@ class TextEncoder(Encoder):
         """Begin an object of a class that was written before, at the name of the class."""
         data = self.data
         end = plain_end(data, at + 1, len(data))
-        if data[at] != 0x22 or data[end] != 0x22:
+        if data[at] != 0x22 or data[end] != 0x22 or end == at + 1:
             raise UnusualError
         known = find_by_text(data, at + 1, end)
         if known is None:

@@ -1,12 +1,11 @@
 """Where in the JSON the value being written is: open containers, and the paths of errors."""
 
-from typing import Final
+from typing import Any, Final
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.errors import EncodeError
-from wirelens.codecs.node import Json
 
 # How the members of an open container are named in paths.
 ITEMS: Final = 0
@@ -18,24 +17,26 @@ FIELDS: Final = 5
 FIELD_PAIRS: Final = 6
 
 
-@mypyc_attr(acyclic=True)  # not tracked by the garbage collector: nothing refers back to it
+# Not tracked by the garbage collector, as nothing refers back to it. Members are Any rather than Json, because
+# compiled code checks a union's member for each of its types whenever it takes one.
+@mypyc_attr(acyclic=True, free_list_len=1)
 class Frame:
     """A container being written: its members, in the order of the bytes."""
 
     def __init__(
         self,
         outer: "Frame | None",
-        items: list[Json],
-        naming: int,
+        items: list[Any],
+        naming: i64,
         names: list[str],
-        closer: int,
+        closer: i64,
         first: i64 = 0,
     ) -> None:
         self.outer: Final = outer
         self.items: Final = items
-        self.naming: Final = naming
+        self.naming: Final[i64] = naming
         self.names: Final = names  # of fields
-        self.closer: Final = closer  # the byte that ends it; -1 for none
+        self.closer: Final[i64] = closer  # the byte that ends it; -1 for none
         self.size: Final[i64] = len(items)
         self.level: Final[i64] = 0 if outer is None else outer.level + 1
         self.next = first

@@ -6,7 +6,7 @@ the modules whose classes `Encoder` extends.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from librt.strings import BytesWriter, write_i32_be
 from mypy_extensions import i32, i64, mypyc_attr, u8
@@ -112,7 +112,7 @@ class Encoder(Classes):
     def _value(self, value: Json) -> None:
         out = self.out
         self.frame = None
-        item = value
+        item: Any = value
         while True:
             if isinstance(item, str):
                 self.write_text(item)
@@ -134,7 +134,7 @@ class Encoder(Classes):
             frame: Frame | None = self.frame
             while frame is not None and frame.next == frame.size:
                 if frame.closer >= 0:
-                    out.append(frame.closer)
+                    out.append(u8(frame.closer))
                 frame = frame.outer
                 self.frame = frame
             if frame is None:
@@ -144,7 +144,7 @@ class Encoder(Classes):
 
     # --- tagged values ----------------------------------------------------------------------------------
 
-    def _dict(self, item: dict[str, Json]) -> None:
+    def _dict(self, item: dict[str, Any]) -> None:
         """Write a value given as a JSON object: an object, a map, or a tagged value."""
         for name in item:  # the first key decides what most are
             if name == "$class":
@@ -154,7 +154,7 @@ class Encoder(Classes):
                 self.write_long(self._integer_under(item[name], name))
                 return
             break
-        items: list[Json] = []
+        items: list[Any] = []
         for name, value in item.items():
             if name and ord(name[0]) == 0x24:  # $
                 self._tagged(item)
@@ -347,7 +347,7 @@ class Encoder(Classes):
             return given
         return "" if given == "empty" or kind is None else kind
 
-    def _open(self, items: list[Json], naming: int, names: list[str], closer: int, first: i64 = 0) -> None:
+    def _open(self, items: list[Any], naming: i64, names: list[str], closer: i64, first: i64 = 0) -> None:
         """Make `items`, from index `first` on, the next to write: the members of a list, map or object."""
         frame = Frame(self.frame, items, naming, names, closer, first)
         if frame.level >= MOST_LEVELS:
@@ -355,7 +355,7 @@ class Encoder(Classes):
         self.frame = frame
         self.count += 1
 
-    def _list(self, items: list[Json], kind: Json, wire: dict[str, Json], naming: int) -> None:
+    def _list(self, items: list[Any], kind: Json, wire: dict[str, Json], naming: i64) -> None:
         """Write the head of a list; its items follow."""
         out = self.out
         size = len(items)
@@ -422,7 +422,7 @@ class Encoder(Classes):
                     write_i32_be(out, i32(declared))
         self._open(items, naming, _NO_NAMES, closer)
 
-    def _map(self, value: Json, kind: Json, wire: dict[str, Json], naming: int) -> None:
+    def _map(self, value: Json, kind: Json, wire: dict[str, Json], naming: i64) -> None:
         """Write the head of a map; its keys and values follow."""
         out = self.out
         items: list[Json] = []
@@ -458,7 +458,7 @@ class Encoder(Classes):
             self._type_text(self._typed(kind, given))
         self._open(items, naming, _NO_NAMES, 0x5A if self.dialect == d.FINAL else 0x7A)
 
-    def _object(self, item: dict[str, Json]) -> None:
+    def _object(self, item: dict[str, Any]) -> None:
         """Write the head of an object, after its class definition if that is new; its fields follow."""
         name = item["$class"]
         known: KnownClass | None = None
