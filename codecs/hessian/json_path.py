@@ -17,8 +17,8 @@ FIELDS: Final = 5
 FIELD_PAIRS: Final = 6
 
 
-# Not tracked by the garbage collector, as nothing refers back to it. Members are Any rather than Json, because
-# compiled code checks a union's member for each of its types whenever it takes one.
+# Not tracked by the garbage collector, as nothing refers back to it. Members are Any rather than Json:
+# whenever compiled code takes one, it would check it for each type of the union.
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Frame:
     """A container being written: its members, in the order of the bytes."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from wirelens import codecs
 from wirelens.codecs.record_encoding import encode_text as written_as_read
+from wirelens.codecs.scan import SLOTS, slot_of
 
 FINAL = "hessian2"
 SEPARATORS = ((", ", ": "), (",", ":"), (" ,\n", ":\t"))
@@ -154,6 +155,19 @@ def test_damaged_text_has_the_same_outcome(at: int, drop: int, put: str) -> None
 )
 def test_unusual_text_has_the_same_outcome(text: str) -> None:
     check(text)
+
+
+def test_classes_that_share_a_slot_are_both_known() -> None:
+    names: dict[int, str] = {}
+    for number in range(SLOTS + 1):
+        name = f"example.text.Class{number}"
+        slot = slot_of(name.encode(), 0, len(name))
+        if slot in names:
+            break
+        names[slot] = name
+    text = json.dumps({"values": [{"$class": one, "a": 1} for one in (name, names[slot])]})
+    codecs.encode(codecs.loads(text), FINAL)
+    assert written_as_read(text, FINAL) == written_as_read(text, FINAL) == outcome(text, FINAL)
 
 
 def test_long_texts() -> None:
