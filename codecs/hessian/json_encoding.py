@@ -83,14 +83,41 @@ class TextEncoder(Encoder):
         self.lengths: list[int] = []  # of long lists: 32 bits where it goes in the output, 32 bits what it is
 
     def message(self, at: i64) -> i64:
-        """Write a message."""
+        """Write a message: values, a call or a reply."""
         data = self.data
-        at = self._name(self._mark(at, 0x7B), b'"values":')
-        if data[at] != 0x5B:
-            raise UnusualError
-        at = past_space(data, at + 1)
+        out = self.out
+        at = self._mark(at, 0x7B)
+        if starts_with(data, at, b'"version":'):
+            at = self._mark(self._name(self._name(at, b'"version":'), b'"2.0"'), 0x2C)
+        elif starts_with(data, at, b'"values":'):
+            return self.brace(self._array(self._name(at, b'"values":')))
+        out.write(b"H\2\0")
+        if starts_with(data, at, b'"call":'):
+            at = self._name(self._mark(self._name(at, b'"call":'), 0x7B), b'"method":')
+            out.append(0x43)
+            if data[at] != 0x22:
+                raise UnusualError
+            at = self._name(self._mark(self._string(at + 1), 0x2C), b'"arguments":')
+            length: i64 = len(out)
+            at = self._array(at)
+            self.lengths.append(length << 32 | self.inside.count)
+            return self.brace(self.brace(at))
+        at = self._name(self._mark(self._name(at, b'"reply":'), 0x7B), b'"value":')
+        out.append(0x52)
+        self.inside.closer = 0x7D
         self.inside.count = 1
-        return self.brace(at + 1 if data[at] == 0x5D else self._values(at))
+        at = self._values(at)
+        if self.inside.count != 1:
+            raise UnusualError
+        return self.brace(at)
+
+    def _array(self, at: i64) -> i64:
+        """Write the values of an array."""
+        at = self._mark(at, 0x5B)
+        if self.data[at] == 0x5D:
+            return at + 1
+        self.inside.count = 1
+        return self._values(at)
 
     def written(self) -> bytes:
         """The bytes, with the lengths of long lists put in."""

@@ -63,6 +63,18 @@ def order_text(separators: tuple[str, str] = SEPARATORS[0]) -> str:
     return json.dumps(message, ensure_ascii=False, separators=separators)
 
 
+def test_calls_and_replies_are_written_as_they_are_read() -> None:
+    order_text()
+    calls: list[dict[str, Any]] = [
+        {"version": "2.0", "call": {"method": "place", "arguments": [ORDER, 5]}},
+        {"version": "2.0", "call": {"method": "list", "arguments": []}},
+        {"version": "2.0", "reply": {"value": ORDER}},
+    ]
+    for message in calls:
+        data = codecs.encode(message, FINAL)
+        assert written_as_read(codecs.decode(data, FINAL)[0].json_text(), None) == data
+
+
 @pytest.mark.parametrize("separators", SEPARATORS)
 def test_usual_values_are_written_as_they_are_read(separators: tuple[str, str]) -> None:
     text = order_text(separators)
@@ -142,6 +154,13 @@ def test_damaged_text_has_the_same_outcome(at: int, drop: int, put: str) -> None
         '{"values": [' + "[" * 200 + "]" * 200 + "]}",
         '{"values": [1], "values": [2]}',
         '{"values": []}',
+        '{"version": "2.0", "call": {"method": " é", "arguments": [1, [2], {}]}}',
+        '{"call": {"method": "a", "arguments": []}}',
+        '{"call": {"method": "a", "arguments": [], "method": "b"}}',
+        '{"version": "2.1", "reply": {"value": 1}}',
+        '{"reply": {"value": {"$type": "a", "$list": [{}]}}}',
+        '{"reply": {"value": 1, "value": 2}}',
+        '{"version": "2.0", "values": []}',
         '{"protocol": "hessian2", "offset": 1, "offset": 2, "message": {"values": []}}',
         '{"protocol": "hessian2", "offset": 01, "message": {"values": []}}',
         '{"protocol": "hessian9", "message": {"values": []}',
