@@ -1,7 +1,7 @@
 """Writing class definitions, and the table of those that a scope has."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr
@@ -22,27 +22,22 @@ class KnownClass:
         self.name: Final = name
         self.keys: Final = keys
         self.identity: Final[tuple[str | bytes, ...]] = (name, *keys[1:])  # as `class_key` gives it
-        self.definition = b""  # in the usual form; empty until it is first written
+        self.definition = b""  # in the usual form; empty until it is first needed
         # in UTF-8, the keys as JSON text with colons; only of the final dialect
         self.text_name = b""
         self.text_keys: list[bytes] = []
 
-    def has_keys(self, item: dict[str, Any]) -> bool:
-        """Whether an object of the notation has these keys in this order, maybe `$id` after the first."""
-        keys = self.keys
-        skipped: i64 = len(item) - len(keys)
-        if skipped != 0 and skipped != 1:
+    def has_keys(self, keys: list[str]) -> bool:
+        """Whether these are the class's keys in their order, maybe with `$id` after the first."""
+        own = self.keys
+        more: i64 = len(keys) - len(own)
+        if more != 0 and (more != 1 or keys[1] != "$id"):
             return False
         at: i64 = 0
-        for key in item:
-            if skipped != 0 and at == 1:
-                if key != "$id":
-                    return False
-                skipped = 0
-                continue
+        for key in own:  # lists' own comparison takes twice the instructions
             if key != keys[at]:
                 return False
-            at += 1
+            at += 1 + more if at == 0 else 1
         return True
 
 
@@ -81,19 +76,31 @@ class Classes(Texts):
     def __init__(self, out: BytesWriter, dialect: int) -> None:
         super().__init__(out, dialect)
         self.classes: dict[tuple[str | bytes, ...], int] = {}  # numbers by `class_key`
-        self.numbers: dict[KnownClass, int] = {}  # of those that were written in the usual form
+        self.numbers: dict[bytes, int] = {}  # of known classes by their definitions
+        self.defined: list[KnownClass] = []  # those that `classes` does not have yet
         self.class_count = 0
 
     def number_of(self, known: KnownClass) -> i64:
         """The number of a known class in this scope, after writing its definition if it is new."""
-        number: i64 = self.numbers.get(known, -1)
+        definition = known.definition or self._learn(known)
+        number: i64 = self.numbers.get(definition, -1)  # bytes keep their hash, tuples do not
         if number < 0:
-            number = self.classes.get(known.identity, -1)
+            if self.classes:
+                number = self.classes.get(known.identity, -1)
             if number < 0:
                 number = self.class_count
-                self.define_usual(known)
-            self.numbers[known] = number
+                self.class_count += 1
+                self.out.write(definition)
+                self.defined.append(known)
+            self.numbers[definition] = number
         return number
+
+    def number_by_key(self, key: tuple[str | bytes, ...]) -> int:
+        """The number of a class by its `class_key`, -1 if it is not defined yet."""
+        for known in self.defined:
+            self.classes.setdefault(known.identity, self.numbers[known.definition])
+        self.defined.clear()
+        return self.classes.get(key, -1)
 
     def define(self, given: Json) -> None:
         """Write the class definitions that `$wire` puts before a value."""
@@ -110,26 +117,21 @@ class Classes(Texts):
             }
             self.define_one(entry["name"], fields, forms)
 
-    def define_usual(self, known: KnownClass) -> None:
-        """Write the definition of a class in its usual form, and keep it."""
-        definition = known.definition
-        if not definition:
-            aside = BytesWriter()
-            Classes(aside, self.dialect).define_one(known.name, known.keys[1:], USUAL)
-            definition = aside.getvalue()
-            if len(definition) <= _KEPT_BYTES:
-                known.definition = definition
-                cache = _known[self.dialect]
-                if len(cache) >= _KEPT:
-                    cache.clear()
-                cache[known.name] = known
-                if self.dialect == d.FINAL:
-                    known.text_name = known.name.encode("utf-8", "surrogatepass")
-                    known.text_keys = [quoted(key) + b":" for key in known.keys]
-                    _by_text[slot_of(known.text_name, 0, len(known.text_name))] = known
-        self.out.write(definition)
-        self.classes[known.identity] = self.class_count
-        self.class_count += 1
+    def _learn(self, known: KnownClass) -> bytes:
+        """The definition of a class in its usual form; the class is known from here on."""
+        aside = BytesWriter()
+        Classes(aside, self.dialect).define_one(known.name, known.keys[1:], USUAL)
+        known.definition = aside.getvalue()
+        if len(known.definition) <= _KEPT_BYTES:
+            cache = _known[self.dialect]
+            if len(cache) >= _KEPT:
+                cache.clear()
+            cache[known.name] = known
+            if self.dialect == d.FINAL:
+                known.text_name = known.name.encode("utf-8", "surrogatepass")
+                known.text_keys = [quoted(key) + b":" for key in known.keys]
+                _by_text[slot_of(known.text_name, 0, len(known.text_name))] = known
+        return known.definition
 
     def define_one(self, name: Json, fields: Sequence[Json], forms: dict[str, Json]) -> None:
         """Write a class definition; it takes the next number in the class table."""
@@ -161,7 +163,9 @@ class Classes(Texts):
         self.write_int_as(len(fields), forms.get("count"), ".$wire.define")
         for field in fields:
             self.string(field, None, ".$class")
-        self.classes.setdefault(class_key(name, fields), self.class_count)
+        key = class_key(name, fields)
+        if self.number_by_key(key) < 0:
+            self.classes[key] = self.class_count
         self.class_count += 1
 
 

@@ -223,9 +223,8 @@ class Scalars(Place):
         if isinstance(value, int) and not isinstance(value, bool):
             return self.within(value, 64, ".$date")
         if isinstance(value, str):
-            if len(value) == DATE_LENGTH:
-                content = value.encode("utf-8", "surrogatepass")
-                plain = read_date(content) if len(content) == DATE_LENGTH else NO_DATE
+            if len(value) == DATE_LENGTH and value.isascii():
+                plain = read_date(value.encode())
                 if plain != NO_DATE:
                     return plain
             try:

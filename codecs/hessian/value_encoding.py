@@ -25,6 +25,7 @@ from wirelens.codecs.hessian.json_path import (
     Frame,
 )
 from wirelens.codecs.hessian.schema import VALUES
+from wirelens.codecs.hessian.texts import cesu8
 from wirelens.codecs.hessian.well_known_classes import VALUED
 from wirelens.codecs.json_input import NOT_FINITE, did_you_mean, hex_bytes, none_of
 from wirelens.codecs.node import ONLY_VALUE, Json
@@ -146,14 +147,22 @@ class Encoder(Classes):
 
     def _dict(self, item: dict[str, Any]) -> None:
         """Write a value given as a JSON object: an object, a map, or a tagged value."""
-        for name in item:  # the first key decides what most are
+        for name, value in item.items():  # the first member decides; the usual ones need no table
+            if not name or ord(name[0]) != 0x24:  # $
+                break
             if name == "$class":
-                self._object(item)
-                return
-            if name == "$long" and len(item) == 1:
-                self.write_long(self._integer_under(item[name], name))
-                return
-            break
+                self._object(item, value)
+            elif name == "$long" and len(item) == 1:
+                self.write_long(self._integer_under(value, name))
+            elif name == "$date" and len(item) == 1:
+                self.write_date(value, None)
+            elif name == "$ref" and len(item) == 1:
+                self._reference(value, None)
+            elif name == "$type" and len(item) == 2 and self.dialect == d.FINAL:
+                self._type_and_value(item, value)
+            else:
+                self._tagged(item)
+            return
         items: list[Any] = []
         for name, value in item.items():
             if name and ord(name[0]) == 0x24:  # $
@@ -167,10 +176,29 @@ class Encoder(Classes):
         else:
             self._map(item, None, USUAL, KEYS)
 
+    def _type_and_value(self, item: dict[str, Any], kind: Json) -> None:
+        """Write a typed list in its usual form, or leave a value of another tag to `_tagged`."""
+        items = item.get("$list")
+        if not isinstance(items, list) or not isinstance(kind, str) or not kind:
+            self._tagged(item)
+            return
+        out = self.out
+        size: i64 = len(items)
+        out.append(u8(0x70 + size) if size <= 7 else 0x56)
+        content, _ = cesu8(kind)
+        number: i64 = self.types.get(content, -1)
+        if number >= 0:
+            self.write_int(number)
+        else:
+            self._type_text(kind)
+        if size > 7:
+            self.write_int(size)
+        self._open(items, TAGGED_ITEMS, _NO_NAMES, -1)
+
     def _tagged(self, item: dict[str, Json]) -> None:
         """Write a value given as a JSON object with a key that starts with $."""
         if "$class" in item:
-            self._object(item)
+            self._object(item, item["$class"])
             return
         name = ""
         tag: _Tag | None = None
@@ -458,22 +486,20 @@ class Encoder(Classes):
             self._type_text(self._typed(kind, given))
         self._open(items, naming, _NO_NAMES, 0x5A if self.dialect == d.FINAL else 0x7A)
 
-    def _object(self, item: dict[str, Any]) -> None:
+    def _object(self, item: dict[str, Any], name: Json) -> None:
         """Write the head of an object, after its class definition if that is new; its fields follow."""
-        name = item["$class"]
         known: KnownClass | None = None
+        keys = list(item.keys())
         if isinstance(name, str) and self.dialect != d.V1:
             known = find_known(self.dialect, name)
-            if known is None or not known.has_keys(item):
-                known = _new_class(name, list(item))
+            if known is None or not known.has_keys(keys):
+                known = _new_class(name, keys)
         if known is None:
             self._unusual_object(item)
             return
-        keys = known.keys
         first: i64 = 1
-        if len(item) > len(keys):
+        if len(keys) > len(known.keys):
             self._label(item)
-            keys = list(item)
             first = 2
         self.open_object(known)
         self._open(list(item.values()), FIELDS, keys, -1, first)
@@ -520,7 +546,7 @@ class Encoder(Classes):
         if forms:
             number = self._class_number(identity, name, names, forms)
         else:
-            number = self.classes.get(identity, -1)
+            number = self.number_by_key(identity)
             if number < 0:
                 number = self.class_count
                 self.define_one(name, names, forms)
@@ -574,7 +600,7 @@ class Encoder(Classes):
         """Write the definitions that an object's `$wire` asks for; the object's class number."""
         if "define" in forms:
             self.define(forms["define"])
-        number = self.classes.get(identity, -1)
+        number = self.number_by_key(identity)
         given = forms.get("class")
         if isinstance(given, int) and not isinstance(given, bool):
             if "define" not in forms and given == self.class_count:
@@ -599,7 +625,7 @@ class Encoder(Classes):
 def _new_class(name: str, keys: list[str]) -> KnownClass | None:
     """The class of an object with these keys, if they are "$class", maybe "$id", then fields."""
     if len(keys) > 1 and keys[1] == "$id":
-        del keys[1]
+        keys = keys[:1] + keys[2:]
     if keys[0] != "$class" or any(key.startswith("$") for key in keys[1:]):
         return None
     return None if len(keys) == 1 and name in VALUED else KnownClass(name, keys)
