@@ -240,6 +240,10 @@ class Codec:
         """Whether what follows this message in its direction may be of another protocol."""
         return False
 
+    def left_by(self, head: bytes) -> int:
+        """What is known of `leaves` where the rest of a message's head is missing: 1 yes, 0 perhaps, -1 no."""
+        return -1
+
     def replying_to(self, method: str) -> "Codec":
         """The codec of replies to a request whose exchange has this `method`."""
         return self

@@ -20,7 +20,7 @@ from wirelens.codecs.late_records import late_records
 from wirelens.codecs.pairing import Pairs
 from wirelens.codecs.record import Record
 from wirelens.codecs.registry import UNKNOWN
-from wirelens.codecs.sides import PACKETS, Arrival, Side, State, in_order, joins
+from wirelens.codecs.sides import PACKETS, Arrival, Side, State, in_order, placed
 from wirelens.codecs.verdicts import Verdict, together, verdict_of
 
 HEAD: Final = 1 << 14  # bytes of a direction that wait at most for its protocol to be detected
@@ -268,12 +268,16 @@ class Conversations:
         """Keep a piece until the direction's protocol is detected."""
         size: i64 = len(piece.data)
         if size or piece.gap or piece.notes:
+            if side.next_phase > side.phase and side.follows(piece):
+                if side.waiting is None:
+                    side.phase = side.next_phase  # its request to leave the protocol came before
+                else:
+                    self._decide(side, True, messages)
+                    self._take(side, piece, messages)
+                    return
             if side.waiting is None:
                 side.waiting = []
                 side.order = []
-                other = self._opposite(side)
-                if other is not None and other.role == "reply" and joins(piece):
-                    side.phase = max(side.phase, other.phase)  # its request to leave the protocol came before
             side.waiting.append(piece)
             self._order += 1
             assert side.order is not None
@@ -329,6 +333,14 @@ class Conversations:
                 late = Verdict(side.protocol, 0.0, (f"the other direction is {side.protocol}",))
                 self.verdicts[(side.flow.number, other.direction)] = late
             self._watch(other)
+        if other is not None and other.next_phase > other.phase and not other.next_sure:
+            late_ones = self._reconsider(other, messages)
+            if late_ones:
+                other.waiting = late_ones
+                other.order = placed(late_ones, waiting, order)
+                other.waiting_bytes = sum([len(piece.data) for piece in late_ones])
+                self._heads += other.waiting_bytes
+                self._undecided[_key(other.flow, other.direction)] = other
         both = False
         if side.named and other is not None and other.decoder is None and other.waiting_bytes:
             if other.phase == side.phase:
@@ -356,6 +368,8 @@ class Conversations:
             self.verdicts[(side.flow.number, side.direction)] = verdict
         decoder = Decoder(verdict.protocol, int(side.position))
         decoder.stays_left = True
+        decoder.joined = side.inside
+        decoder.role = self._role(side) if side.inside else ""
         side.decoder = decoder
         side.share_track(self._opposite(side))
         self._watch(side)
@@ -389,40 +403,92 @@ class Conversations:
         decoder = side.decoder
         assert decoder is not None
         other = self._opposite(side)
-        phase: i64 = side.phase + 1 if other is None else max(side.phase + 1, other.phase)
+        if other is None:
+            other = self._begin(side.flow, 1 - side.direction)
+        phase: i64 = max(side.phase + 1, other.phase)
+        if other.decoder is not None and other.protocol == side.protocol:
+            phase = max(phase, other.phase + 1)
         pieces = self._begin_afresh(side, decoder.rest(), phase)
-        if other is not None and other.phase < phase and messages:
-            self._leave_unproved(other, side.began_us, phase, messages)
+        if other.phase < phase:
+            other.expect(side, _accepts(side, messages))
+            more = self._leave_unproved(other, side.began_us, messages)
+            if self._afresh is not None:
+                self._afresh.extend(more)
+            else:
+                pieces = sorted(more + pieces, key=_completed)
         for piece in pieces:
-            self._take(side, piece, messages)
+            self._take(side if piece.direction == side.direction else other, piece, messages)
         if side.ended and side.decoder is None:
             self._decide(side, True, messages)
 
-    def _leave_unproved(self, side: Side, time_us: i64, phase: i64, messages: list[Message]) -> None:
-        """Have a direction leave, at a time, a protocol in which its first message was not found.
+    def _leave_unproved(self, side: Side, time_us: i64, messages: list[Message]) -> list[Piece]:
+        """Have a direction leave a protocol in which its first message was not found, as the other one did.
 
         That message, whose beginning was not captured, may be what made the other direction leave it.
+        Gives the pieces of what was sent since, as far as it has come.
         """
         decoder = side.decoder
-        if decoder is None or decoder.codec is None or not decoder.joined:
-            return
+        if not side.next_sure or decoder is None or decoder.codec is None or not decoder.joined:
+            return []
+        waiting = len(decoder.pending)
+        size = side.unknowing(side.position - waiting, time_us)
+        return self._part(side, size, side.next_phase, messages) if size < waiting else []
+
+    def _reconsider(self, side: Side, messages: list[Message]) -> list[Piece]:
+        """Have a direction, in whose protocol nothing was found, leave it where another one is shown.
+
+        By the other direction, which asked for that and went on in another one; or by its own bytes, if a head
+        that was cut off may have asked for it. Gives the pieces of what is of another protocol.
+        """
+        decoder = side.decoder
+        codec = None if decoder is None else decoder.codec
+        if decoder is None or codec is None or not codec.may_leave or not decoder.joined:
+            return []
+        data = decoder.pending
+        waiting = len(data)
+        if waiting == 0 or codec.first(data, 0, waiting, False, "") != waiting:
+            return []
+        other = self._opposite(side)
+        if other is not None and side.next_phase > side.phase and other.went_on():
+            size = side.unknowing(side.position - waiting, 0)
+            return self._part(side, size, other.phase, messages) if size < waiting else []
+        if not side.doubtful or not max(1, 2 * side.tried) <= waiting <= HEAD:
+            return []
+        side.tried = waiting
+        verdict = verdict_of(detect(data, b"", False, False, True), side.flow)
+        if verdict.protocol in (UNKNOWN, codec.name) or registry.get(verdict.protocol).contained:
+            return []
+        phase = side.phase + 1 if other is None else max(side.phase + 1, other.phase)
+        pieces = self._part(side, 0, phase, messages)
+        if other is not None and other.phase < phase:
+            other.expect(side, False)
+        return pieces
+
+    def _part(self, side: Side, size: i64, phase: i64, messages: list[Message]) -> list[Piece]:
+        """Leave a protocol before all but the first bytes of what waits; the pieces of these."""
+        decoder = side.decoder
+        assert decoder is not None
+        assert decoder.codec is not None
+        self._unproved.pop(_key(side.flow, side.direction), None)
         rest = decoder.rest()
-        if not rest:
-            return
-        key = _key(side.flow, side.direction)
-        if key in self._unproved:
-            del self._unproved[key]
-        start: i64 = side.position - len(rest)
-        size = side.reached(time_us) - start
         if size > 0:
-            self._message(side, inside_message(decoder.codec, int(start), rest[:size]), messages)
-            if messages[-1].time_us < messages[-2].time_us:
-                messages[-2], messages[-1] = messages[-1], messages[-2]
-        for piece in self._begin_afresh(side, rest[max(0, size) :], phase):
-            if self._afresh is None:
-                self._take(side, piece, messages)
-            else:
-                self._afresh.append(piece)
+            start = int(side.position - len(rest))
+            self._message(side, inside_message(decoder.codec, start, rest[:size]), messages)
+            if len(messages) > 1 and messages[-2].flow is side.flow:
+                if messages[-1].time_us < messages[-2].time_us:
+                    messages[-2], messages[-1] = messages[-1], messages[-2]
+        pieces = self._begin_afresh(side, rest[size:], phase)
+        side.inside = size == 0
+        return pieces
+
+    def _follow(self, side: Side, piece: Piece, messages: list[Message]) -> None:
+        """Leave a protocol before a piece that was sent when the other direction had left it."""
+        decoder = side.decoder
+        assert decoder is not None
+        self._give(side, decoder.close(), messages)
+        if side.decoder is decoder:
+            self._begin_afresh(side, b"", max(side.next_phase, side.phase))
+        self._take(side, piece, messages)
 
     def _begin_afresh(self, side: Side, rest: bytes, phase: i64) -> list[Piece]:
         """Forget a direction's protocol; the pieces of the rest of its bytes."""
@@ -483,19 +549,58 @@ class Conversations:
             other.ending = False
             self._end(other, messages)
 
-    def _watch(self, side: Side) -> None:
-        """Let a direction's decoder know which request the next reply is to, if its framing depends on it."""
+    def _give_older(self, side: Side, messages: list[Message]) -> None:
+        """Give what waits of the other direction and is older than the last bytes of this one.
+
+        It may show of what protocol they are.
+        """
+        key = _key(side.flow, side.direction)
+        other = self._opposite(side)
+        if key not in self._unproved or other is None or other.decoder is None or not other.waiting:
+            return
+        del self._unproved[key]
+        held = other.waiting
+        other.waiting = None
+        self._heads -= other.waiting_bytes
+        other.waiting_bytes = 0
+        decoder = side.decoder
+        last_us = side.complete_us(side.position)
+        for piece in held:
+            if side.decoder is decoder and piece.complete_us >= last_us:
+                self._unproved[key] = side  # so that it waits again
+            self._take(other, piece, messages)
+        if side.decoder is decoder:
+            self._unproved[key] = side
+
+    def _watch(self, side: Side, messages: list[Message] | None = None) -> None:
+        """Let a direction's decoder know which request the next reply is to, if its framing depends on it.
+
+        With `messages`, what waits is then read once more.
+        """
         decoder = side.decoder
         if decoder is not None and decoder.codec is not None and decoder.codec.may_leave:
             other = self._opposite(side)
             method = "" if other is None or other.requests is None else other.requests.method
-            decoder.codec = decoder.codec.replying_to(method)
+            codec = decoder.codec
+            decoder.codec = codec.replying_to(method)
+            if method and messages is not None and decoder.codec is not codec and not decoder.left:
+                self._give(side, decoder.again(), messages)
+                if decoder.left and side.decoder is decoder:
+                    self._leave(side, messages)
 
     # --- messages -------------------------------------------------------------------------------------
 
     def _decode(self, side: Side, piece: Piece, messages: list[Message]) -> None:
+        if side.next_phase > side.phase and side.follows(piece):
+            self._follow(side, piece, messages)
+            return
         decoder = side.decoder
         assert decoder is not None
+        if piece.gap and self._unproved and decoder.codec is not None and decoder.codec.may_leave:
+            self._give_older(side, messages)
+            if side.decoder is not decoder:
+                self._take(side, piece, messages)
+                return
         if piece.notes:
             side.note(piece.notes)
             for note in piece.notes:
@@ -505,8 +610,12 @@ class Conversations:
                     decoder.role = self._role(side)
         if piece.gap:
             side.incomplete = side.broken = True
-            self._give(side, decoder.gap(piece.gap), messages)
-            if decoder.left or side.was_left(self._opposite(side)):
+            side.doubtful = side.doubtful and decoder.joined
+            records = decoder.gap(piece.gap)
+            if records:
+                side.cut_off(records[-1])
+            self._give(side, records, messages)
+            if decoder.left and side.decoder is decoder:
                 self._leave(side, messages)
                 piece.notes = ()
                 self._take(side, piece, messages)
@@ -527,7 +636,7 @@ class Conversations:
         if side.acked < 0 or (piece.acked - side.acked) & 0xFFFFFFFF < 1 << 31:
             side.acked = piece.acked
         side.opposite = piece.opposite
-        side.arrivals.append(Arrival(start, start + size, piece.complete_us, piece.packets))
+        side.arrivals.append(Arrival(start, start + size, piece.complete_us, piece.packets, piece.acked))
         side.held += size + ARRIVAL_COST
         self._held += size + ARRIVAL_COST
         if side.datagrams:
@@ -536,6 +645,10 @@ class Conversations:
             self._give(side, decoder.feed(piece.data), messages)
             if decoder.joined and side.held and side.awaited:
                 self._unproved[_key(side.flow, side.direction)] = side
+            if decoder.joined and (side.doubtful or side.next_phase > side.phase):
+                if side.decoder is decoder:
+                    for again in self._reconsider(side, messages):
+                        self._take(side, again, messages)
         if decoder.left and side.decoder is decoder:
             self._leave(side, messages)
 
@@ -613,6 +726,7 @@ class Conversations:
         pair: i64 = 0
         latency: int | None = None
         exchange: Exchange | None = None
+        watched: Side | None = None
         root = record.root
         if record.codec is None:
             self._count_foreign(side, record)
@@ -635,7 +749,7 @@ class Conversations:
                 else:
                     pair = self._pairs.requested(side, exchange, record, time_us)
                 if record.codec.may_leave:
-                    self._watch(side if role == "reply" else other)
+                    watched = side if role == "reply" else other
             if record.codec.contextual:
                 before = None if side.incomplete and not side.context else side.context
                 record.context = record.codec.context(
@@ -658,6 +772,8 @@ class Conversations:
                 exchange,
             )
         )
+        if watched is not None:
+            self._watch(watched, messages)
 
     def _late(self, side: Side, piece: Piece, messages: list[Message]) -> None:
         """Append what late bytes hold: messages in no pair, and errors."""
@@ -682,6 +798,18 @@ class Conversations:
             other = self._opposite(side)
             if other is None or not other.foreign:
                 self.foreign_flows += 1
+
+
+def _accepts(side: Side, messages: list[Message]) -> bool:
+    """Whether the last message of a direction is none that only asks to leave the protocol."""
+    for message in reversed(messages):
+        if message.flow is side.flow and message.direction == side.direction:
+            return message.exchange is None or message.exchange.role != "request"
+    return False
+
+
+def _completed(piece: Piece) -> int:
+    return piece.complete_us
 
 
 def _key(flow: Flow, direction: int) -> int:

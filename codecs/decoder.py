@@ -116,11 +116,22 @@ class Decoder:
         last = records[-1] if records else None
         # the next message begins after the gap if the gap is exactly what the last one lacks
         self.joined = last is None or last.error is None or last.full_length != last.length + size
+        if last is not None and last.error is not None and last.codec is not None and last.codec.may_leave:
+            self.left = self.left or (last.error.code == "truncated" and last.codec.left_by(last.raw) > 0)
         return records
+
+    def again(self) -> list[Record]:
+        """Try what waits once more, as its codec is another one now; the records that it gives."""
+        return self._run(False)
+
+    @property
+    def pending(self) -> bytes:
+        """The bytes that are in no record yet."""
+        return b"".join([self._data[self._pos :], *(self._parts or ())])
 
     def rest(self) -> bytes:
         """Give up the bytes that are in no record yet."""
-        data = b"".join([self._data[self._pos :], *(self._parts or ())])
+        data = self.pending
         self._base += self._pos + len(data)
         self._data = b""
         self._pos = 0
@@ -130,7 +141,7 @@ class Decoder:
 
     def save(self) -> tuple[Any, ...]:
         """The state as plain values: protocol, offset, and the bytes that are in no record yet."""
-        data = b"".join([self._data[self._pos :], *(self._parts or ())])
+        data = self.pending
         track = () if self.track is None else self.track.save()
         return (
             self.protocol,

@@ -10,7 +10,7 @@ from wirelens.codecs.captures.pcap import FILE_SHIFT, NUMBER_MASK
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder
 from wirelens.codecs.open_requests import Requests, Waiting
-from wirelens.codecs.record import Origin, Place
+from wirelens.codecs.record import Origin, Place, Record
 from wirelens.codecs.registry import UNKNOWN
 
 PACKETS: Final = 64  # packet numbers in a record at most: its first ones and its last
@@ -23,14 +23,17 @@ class Arrival:
     """Where the bytes `start` to `end` of a stream came from: the number of the packet, and its time.
 
     `packets` are several if the packet was fragmented. `time_us`: microseconds since 1970, of the packet that
-    completed the stream up to `end`.
+    completed the stream up to `end`. `acked`: the acknowledgment number that came with them, -1 if unknown.
     """
 
-    def __init__(self, start: i64, end: i64, time_us: i64, packets: tuple[int, ...]) -> None:
+    def __init__(
+        self, start: i64, end: i64, time_us: i64, packets: tuple[int, ...], acked: i64 = -1
+    ) -> None:
         self.start: Final[i64] = start
         self.end: Final[i64] = end
         self.time_us: Final[i64] = time_us
         self.packets: Final = packets
+        self.acked: Final[i64] = acked
 
 
 class Side:
@@ -61,6 +64,13 @@ class Side:
         self.foreign = False  # whether bytes of no known protocol came
         self.phase: i64 = 0  # how often its stream left a protocol
         self.left = UNKNOWN  # the last one that it left
+        # that of the other direction which this one has to follow, if that is more: what was sent when the
+        # other one's bytes were known up to a TCP sequence number, -1 if that does not tell
+        self.next_phase: i64 = 0
+        self.next_from: i64 = -1
+        self.next_sure = False  # whether the other one accepted it, rather than asked for it
+        self.doubtful = False  # whether the head that was cut off last may have asked for it
+        self.inside = False  # whether its protocol may begin inside a message
         self.context = ""  # the last one of its messages: see Codec.context
         self.role = ""  # of its messages with a counterpart, "both" if there are two
         self.sequence: i64 = -1  # TCP sequence number of its first byte
@@ -197,11 +207,52 @@ class Side:
         if other is not None and other.protocol == self.protocol and other.decoder is not None:
             decoder.track = other.decoder.track
 
-    def was_left(self, other: "Side | None") -> bool:
-        """Whether the other direction shows that both left a protocol: accepts that, or speaks another."""
-        if other is None or other.phase <= self.phase:
+    def expect(self, other: "Side", sure: bool) -> None:
+        """Have this direction leave its protocol, too, as the other one just did; `sure`: it accepted that."""
+        self.next_phase = other.phase
+        self.next_sure = sure
+        self.next_from = -1
+        if other.sequence >= 0 and not self.datagrams:
+            self.next_from = (other.sequence + other.position) & 0xFFFFFFFF
+
+    def knows(self, acked: i64) -> bool:
+        """Whether what was sent with an acknowledgment number was sent knowing that the other one left."""
+        return self.next_from < 0 or acked < 0 or (acked - self.next_from) & 0xFFFFFFFF < 1 << 31
+
+    def unknowing(self, start: i64, time_us: i64) -> i64:
+        """How many bytes from `start` on, in no record yet, were sent before it knew that the other one left.
+
+        Without acknowledgment numbers, those that came by a time.
+        """
+        end: i64 = start
+        for arrival in self.arrivals[self.arrival :]:
+            if self.next_from < 0 or arrival.acked < 0:
+                if arrival.time_us > time_us:
+                    break
+            elif self.knows(arrival.acked):
+                break
+            end = arrival.end
+        return max(0, end - start)
+
+    def follows(self, piece: Piece) -> bool:
+        """Whether a piece, before which nothing is known to be whole, was sent when the other one had left."""
+        if self.next_phase <= self.phase or not self.next_sure:
             return False
-        return other.role == "reply" or (other.named and other.protocol != other.left)
+        known = self.next_from >= 0 and piece.acked >= 0
+        decoder = self.decoder
+        joined = joins(piece) if decoder is None else piece.gap > 0 or decoder.joined
+        return self.knows(piece.acked) if known else joined
+
+    def cut_off(self, record: Record) -> None:
+        """Take in the last record before a gap."""
+        error = record.error
+        if error is not None and error.code == "truncated" and record.codec is not None:
+            self.doubtful = record.codec.may_leave and record.codec.left_by(record.raw) == 0
+            self.tried = 0
+
+    def went_on(self) -> bool:
+        """Whether it left a protocol and is known to speak another one."""
+        return self.decoder is not None and self.phase > 0 and self.protocol != self.left
 
     def undecoded(self) -> list[tuple[int, int]]:
         """The bytes that are in no record yet: how many, and the number of the packet they came in."""
@@ -233,7 +284,7 @@ class Side:
                     (),
                     "",
                     -1,
-                    int(self.acked),
+                    int(arrival.acked),
                     int(self.opposite),
                 )
                 pieces.append(again)
@@ -245,7 +296,10 @@ class Side:
         self.left = self.protocol
         self.protocol = UNKNOWN
         self.tried = 0
+        self.role = ""
         self.phase = phase
+        self.doubtful = False
+        self.inside = False
         return pieces
 
     def note(self, notes: tuple[Note, ...]) -> None:
@@ -258,7 +312,13 @@ class Side:
         """The state as plain values."""
         decoder = self.decoder
         arrivals = [
-            (int(arrival.start), int(arrival.end), int(arrival.time_us), arrival.packets)
+            (
+                int(arrival.start),
+                int(arrival.end),
+                int(arrival.time_us),
+                arrival.packets,
+                int(arrival.acked),
+            )
             for arrival in self.arrivals[self.arrival :]
         ]
         return (
@@ -274,18 +334,19 @@ class Side:
             (self.ended, self.foreign, int(self.phase), self.role, self.context, self.left),
             (self.damaged, self.incomplete, self.broken, self.ending, self.contained, self.awaited),
             (int(self.sequence), int(self.acked), int(self.acked_before), int(self.opposite)),
+            (int(self.next_phase), int(self.next_from), self.next_sure, self.doubtful, self.inside),
         )
 
     def load(self, state: State, waiting: Waiting) -> None:
         """Continue with what `save` gave; `waiting`: the requests of all directions."""
-        _, decoder, pieces, order, numbers, protocol, arrivals, notes, requests, flags, losses, tcp = state
+        _, decoder, pieces, order, numbers, protocol, arrivals, notes, requests, flags, losses, tcp, following = state
         self.decoder = None if decoder is None else Decoder.load(decoder)
         self.waiting = [Piece.load(self.flow, self.direction, piece) for piece in pieces] or None
         self.order = list(order) or None
         self.waiting_bytes, self.tried, self.held, self.position, self.taken = numbers
         self.protocol = protocol
-        for start, end, time_us, packets in arrivals:
-            self.arrivals.append(Arrival(start, end, time_us, tuple(packets)))
+        for start, end, time_us, packets, acked in arrivals:
+            self.arrivals.append(Arrival(start, end, time_us, tuple(packets), acked))
         self.notes = [Note(code, offset, text) for code, offset, text in notes] or None
         if requests:
             self.requests = Requests(waiting)
@@ -293,11 +354,25 @@ class Side:
         self.ended, self.foreign, self.phase, self.role, self.context, self.left = flags
         self.damaged, self.incomplete, self.broken, self.ending, self.contained, self.awaited = losses
         self.sequence, self.acked, self.acked_before, self.opposite = tcp
+        self.next_phase, self.next_from, self.next_sure, self.doubtful, self.inside = following
 
 
 def joins(piece: Piece) -> bool:
     """Whether a stream begins with a piece, but not with its first byte."""
     return "joined-middle" in [note.code for note in piece.notes]
+
+
+def placed(pieces: list[Piece], others: list[Piece], order: list[int]) -> list[int]:
+    """The places of pieces after those of the other direction that were complete before them."""
+    places: list[int] = []
+    at: i64 = 0
+    place = 0
+    for piece in pieces:
+        while at < len(others) and others[at].complete_us <= piece.complete_us:
+            place = order[at]
+            at += 1
+        places.append(place)
+    return places
 
 
 def in_order(

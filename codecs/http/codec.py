@@ -46,11 +46,15 @@ class Http(Envelope):
 
     def first(self, data: bytes, start: i64, end: i64, final: bool, role: str) -> i64:
         """See Codec.first."""
-        return first_start(data, start, end)
+        return first_start(data, start, end, final)
 
     def leaves(self, root: Node) -> bool:
         """See Codec.leaves: after CONNECT and its acceptance, after an upgrade and its acceptance."""
         return reading.leaves(root, self.tunnel)
+
+    def left_by(self, head: bytes) -> int:
+        """See Codec.left_by."""
+        return reading.left_by(head, self.tunnel)
 
     def replying_to(self, method: str) -> Codec:
         """See Codec.replying_to."""
@@ -72,7 +76,9 @@ class Http(Envelope):
         """See Codec.extent."""
         end = data.find(b"\r\n\r\n")
         if end < 0:
-            return 0
+            # what opens a tunnel has its part in the conversation without its other headers
+            opens = data.startswith(b"CONNECT ") or reading.left_by(data, self.tunnel) > 0
+            return len(data) if opens else 0
         head = data[:end].lower()
         at = head.find(b"\r\ncontent-length:")
         if at < 0:

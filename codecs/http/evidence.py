@@ -40,14 +40,24 @@ def evidence(data: bytes) -> Evidence:
     return Evidence(bits=START_BITS + LINE_BITS * float(lines), reasons=tuple(reasons))
 
 
-def first_start(data: bytes, start: i64, end: i64) -> i64:
+def first_start(data: bytes, start: i64, end: i64, final: bool) -> i64:
     """See Codec.first: a start line right there, unless its method may be the end of a usual one."""
     match = START_LINE.match(data, start, end)
     if match is not None:
         method = match[2]
         if method is None or not any(name != method and name.endswith(method) for name in METHODS):
             return start
+    elif not final and _may_begin(data[start : min(end, start + 8)]):
+        found = next_start(data, start, end)
+        return -1 if found == end else found
     return next_start(data, start, end)
+
+
+def _may_begin(data: bytes) -> bool:
+    """Whether a few bytes may be the start of a status line, or of a request line of a usual method."""
+    if b"HTTP/1.".startswith(data[:7]):
+        return True
+    return any(data.startswith(name + b" ") or name.startswith(data) for name in METHODS)
 
 
 def next_start(data: bytes, start: i64, end: i64) -> i64:

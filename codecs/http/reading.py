@@ -4,7 +4,7 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.call_words import RequestContext
 from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.hessian.reading import fault_of, fault_words, message_line
-from wirelens.codecs.http.lines import Head
+from wirelens.codecs.http.lines import STATUS_LINE, Head
 from wirelens.codecs.node import Node
 from wirelens.codecs.words import count
 
@@ -105,6 +105,24 @@ def leaves(root: Node, tunnel: bool) -> bool:
     if head.status:
         return head.status == 101 or head.connected or (tunnel and 200 <= head.status < 300)
     return _connects(line) or _asks_to_upgrade(root)
+
+
+def left_by(head: bytes, tunnel: bool) -> int:
+    """See Codec.left_by: what accepts to leave is known by its status, but what asks for it by any header."""
+    line, newline, rest = head.lstrip(b"\r\n").partition(b"\n")
+    if not line.startswith(b"HTTP/"):
+        whole = rest.startswith(b"\r\n") or b"\n\r\n" in rest
+        return -1 if whole and b"\nupgrade:" not in head.lower() else 0
+    if STATUS_LINE.match(line + newline) is None:
+        return 0
+    status = int(line[9:12])
+    if status == 101:
+        return 1
+    if not 200 <= status < 300:
+        return -1
+    if tunnel or Head(line + newline).connected:
+        return 1
+    return -1 if newline else 0
 
 
 def _connects(line: Node) -> bool:
