@@ -428,7 +428,9 @@ class Conversations:
         Gives the pieces of what was sent since, as far as it has come.
         """
         decoder = side.decoder
-        if not side.next_sure or decoder is None or decoder.codec is None or not decoder.joined:
+        if decoder is None or decoder.codec is None or not decoder.joined:
+            return []
+        if not side.next_sure or side.next_phase <= side.phase:
             return []
         waiting = len(decoder.pending)
         size = side.unknowing(side.position - waiting, time_us)
@@ -605,7 +607,7 @@ class Conversations:
             side.note(piece.notes)
             for note in piece.notes:
                 if note.code == "joined-middle":
-                    side.incomplete = side.broken = True
+                    side.incomplete = side.broken = side.doubtful = True
                     decoder.joined = True
                     decoder.role = self._role(side)
         if piece.gap:

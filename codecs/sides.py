@@ -209,6 +209,9 @@ class Side:
 
     def expect(self, other: "Side", sure: bool) -> None:
         """Have this direction leave its protocol, too, as the other one just did; `sure`: it accepted that."""
+        if self.named and self.protocol != other.left:
+            self.phase = other.phase  # it was found to be of another one already
+            return
         self.next_phase = other.phase
         self.next_sure = sure
         self.next_from = -1
