@@ -466,6 +466,18 @@ class Conversations:
             other.expect(side, False)
         return pieces
 
+    def _take_afresh(self, side: Side, pieces: list[Piece], messages: list[Message]) -> None:
+        """Take the pieces of another protocol, and what waited of the other direction until one was found."""
+        if not pieces:
+            return
+        other = self._opposite(side)
+        pieces = sorted(pieces + self._held_pieces(other), key=_completed)
+        for piece in pieces:
+            self._take(side if piece.direction == side.direction else other, piece, messages)
+        if other is not None and other.ending and not other.waiting:
+            other.ending = False
+            self._end(other, messages)
+
     def _part(self, side: Side, size: i64, phase: i64, messages: list[Message]) -> list[Piece]:
         """Leave a protocol before all but the first bytes of what waits; the pieces of these."""
         decoder = side.decoder
@@ -517,16 +529,21 @@ class Conversations:
             other.awaited = False
             self._give_between(other, [], messages)
 
+    def _held_pieces(self, side: Side | None) -> list[Piece]:
+        """The pieces of a direction that `_hold` kept, which it no longer does."""
+        if side is None or side.decoder is None or not side.waiting:
+            return []
+        held = side.waiting
+        side.waiting = None
+        self._heads -= side.waiting_bytes
+        side.waiting_bytes = 0
+        return held
+
     def _give_between(self, side: Side, records: list[Record], messages: list[Message]) -> None:
         """Give the records of a direction in which the first message was found, and what waited for that."""
         del self._unproved[_key(side.flow, side.direction)]
         other = self._opposite(side)
-        held: list[Piece] = []
-        if other is not None and other.decoder is not None and other.waiting:
-            held = other.waiting
-            other.waiting = None
-            self._heads -= other.waiting_bytes
-            other.waiting_bytes = 0
+        held = self._held_pieces(other)
         at = 0
         position = side.position
         for record in records:
@@ -561,10 +578,7 @@ class Conversations:
         if key not in self._unproved or other is None or other.decoder is None or not other.waiting:
             return
         del self._unproved[key]
-        held = other.waiting
-        other.waiting = None
-        self._heads -= other.waiting_bytes
-        other.waiting_bytes = 0
+        held = self._held_pieces(other)
         decoder = side.decoder
         last_us = side.complete_us(side.position)
         for piece in held:
@@ -649,8 +663,7 @@ class Conversations:
                 self._unproved[_key(side.flow, side.direction)] = side
             if decoder.joined and (side.doubtful or side.next_phase > side.phase):
                 if side.decoder is decoder:
-                    for again in self._reconsider(side, messages):
-                        self._take(side, again, messages)
+                    self._take_afresh(side, self._reconsider(side, messages), messages)
         if decoder.left and side.decoder is decoder:
             self._leave(side, messages)
 
