@@ -335,7 +335,9 @@ class Conversations:
             self._watch(other)
         if other is not None and other.next_phase > other.phase and not other.next_sure:
             late_ones = self._reconsider(other, messages)
-            if late_ones:
+            if self._afresh is not None:
+                self._afresh.extend(late_ones)
+            elif late_ones:
                 other.waiting = late_ones
                 other.order = placed(late_ones, waiting, order)
                 other.waiting_bytes = sum([len(piece.data) for piece in late_ones])
@@ -460,6 +462,9 @@ class Conversations:
         verdict = verdict_of(detect(data, b"", False, False, True), side.flow)
         if verdict.protocol in (UNKNOWN, codec.name) or registry.get(verdict.protocol).contained:
             return []
+        self._give_older(side, messages)  # it may show where that begins
+        if side.decoder is not decoder:
+            return []
         phase = side.phase + 1 if other is None else max(side.phase + 1, other.phase)
         pieces = self._part(side, 0, phase, messages)
         if other is not None and other.phase < phase:
@@ -554,16 +559,7 @@ class Conversations:
                 at += 1
             self._message(side, record, messages)
         side.position = position
-        afresh: list[Piece] = []
-        before = self._afresh  # of the other direction, if its first message was found just now too
-        self._afresh = afresh
-        for piece in held[at:]:
-            while afresh and afresh[0].complete_us <= piece.complete_us:
-                self._take(side, afresh.pop(0), messages)
-            self._take(other, piece, messages)
-        self._afresh = before
-        for piece in afresh:
-            self._take(side, piece, messages)
+        self._take_held(side, held[at:], messages)
         if other is not None and other.ending and not other.waiting:
             other.ending = False
             self._end(other, messages)
@@ -580,13 +576,30 @@ class Conversations:
         del self._unproved[key]
         held = self._held_pieces(other)
         decoder = side.decoder
-        last_us = side.complete_us(side.position)
-        for piece in held:
-            if side.decoder is decoder and piece.complete_us >= last_us:
-                self._unproved[key] = side  # so that it waits again
-            self._take(other, piece, messages)
+        self._take_held(side, held, messages, side.complete_us(side.position))
         if side.decoder is decoder:
             self._unproved[key] = side
+
+    def _take_held(self, side: Side, held: list[Piece], messages: list[Message], last_us: i64 = -1) -> None:
+        """Take what waited of the other direction, and in its turn what this one begins afresh.
+
+        With `last_us` only what is older, if this direction is still of its protocol then.
+        """
+        key = _key(side.flow, side.direction)
+        other = self._opposite(side)
+        decoder = side.decoder
+        afresh: list[Piece] = []
+        before = self._afresh  # of the other direction, if its first message was found just now too
+        self._afresh = afresh
+        for piece in held:
+            while afresh and afresh[0].complete_us <= piece.complete_us:
+                self._take(side, afresh.pop(0), messages)
+            if 0 <= last_us <= piece.complete_us and side.decoder is decoder:
+                self._unproved[key] = side  # so that it waits again
+            self._take(other, piece, messages)
+        self._afresh = before
+        for piece in afresh:
+            self._take(side, piece, messages)
 
     def _watch(self, side: Side, messages: list[Message] | None = None) -> None:
         """Let a direction's decoder know which request the next reply is to, if its framing depends on it.
