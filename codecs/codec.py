@@ -34,6 +34,7 @@ class Evidence(NamedTuple):
     unfinished: bool = False
 
 
+UNKNOWN_METHOD: Final = "?"  # see Codec.replying_to
 NO_EVIDENCE: Final = Evidence(bits=0.0, reasons=())
 
 
@@ -245,8 +246,18 @@ class Codec:
         return -1
 
     def replying_to(self, method: str) -> "Codec":
-        """The codec of replies to a request whose exchange has this `method`."""
+        """The codec of replies to a request whose exchange has this `method`.
+
+        UNKNOWN_METHOD: to one that was not captured, before what is of another protocol.
+        """
         return self
+
+    def opens(self, head: bytes) -> i64:
+        """The length of a message, if it may be a reply after which the stream is of another protocol; or 0.
+
+        `head`: its first bytes. It is one if its request was not captured and something else follows that.
+        """
+        return 0
 
     def kind(self, root: Node) -> str:
         """What sort of message this is, in a word of the protocol ("request")."""

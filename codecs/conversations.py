@@ -12,7 +12,7 @@ from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import registry
 from wirelens.codecs.captures.flow import Flow, Piece
-from wirelens.codecs.codec import CallFacts, Exchange
+from wirelens.codecs.codec import UNKNOWN_METHOD, CallFacts, Exchange
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder, inside_message
 from wirelens.codecs.detection import Detection, detect
@@ -343,6 +343,8 @@ class Conversations:
                 other.waiting_bytes = sum([len(piece.data) for piece in late_ones])
                 self._heads += other.waiting_bytes
                 self._undecided[_key(other.flow, other.direction)] = other
+        if side.named and other is not None and other.decoder is not None:
+            self._watch(other, messages)
         both = False
         if side.named and other is not None and other.decoder is None and other.waiting_bytes:
             if other.phase == side.phase:
@@ -456,7 +458,11 @@ class Conversations:
         if other is not None and side.next_phase > side.phase and other.went_on():
             size = side.unknowing(side.position - waiting, 0)
             return self._part(side, size, other.phase, messages) if size < waiting else []
-        if not side.doubtful or not max(1, 2 * side.tried) <= waiting <= HEAD:
+        if not side.doubtful:
+            return []
+        if other is not None and self._opens(other, side, messages):
+            return []
+        if not max(1, 2 * side.tried) <= waiting <= HEAD:
             return []
         side.tried = waiting
         verdict = verdict_of(detect(data, b"", False, False, True), side.flow)
@@ -470,6 +476,23 @@ class Conversations:
         if other is not None and other.phase < phase:
             other.expect(side, False)
         return pieces
+
+    def _opens(self, side: Side, other: Side, messages: list[Message]) -> bool:
+        """Whether what waits of a direction is a reply after which both left its protocol; if so, they do.
+
+        Its request was not captured; what the other direction sent, knowing the reply, is no request.
+        """
+        decoder = side.decoder
+        if decoder is None or decoder.codec is None or side.phase != other.phase or side.sequence < 0:
+            return False
+        size = decoder.codec.opens(decoder.peek(HEAD))
+        if size == 0 or not other.knew((side.sequence + side.taken + size) & 0xFFFFFFFF):
+            return False
+        decoder.codec = decoder.codec.replying_to(UNKNOWN_METHOD)
+        self._give(side, decoder.again(), messages)
+        if decoder.left and side.decoder is decoder:
+            self._leave(side, messages)
+        return True
 
     def _take_afresh(self, side: Side, pieces: list[Piece], messages: list[Message]) -> None:
         """Take the pieces of another protocol, and what waited of the other direction until one was found."""
@@ -504,6 +527,11 @@ class Conversations:
         """Leave a protocol before a piece that was sent when the other direction had left it."""
         decoder = side.decoder
         assert decoder is not None
+        waiting = len(decoder.pending)
+        if waiting and not decoder.joined and side.unknowing(side.position - waiting, 0) == 0:
+            side.phase = side.next_phase  # a message that begins after that is of the same protocol again
+            self._take(side, piece, messages)
+            return
         self._give(side, decoder.close(), messages)
         if side.decoder is decoder:
             self._begin_afresh(side, b"", max(side.next_phase, side.phase))
@@ -610,6 +638,9 @@ class Conversations:
         if decoder is not None and decoder.codec is not None and decoder.codec.may_leave:
             other = self._opposite(side)
             method = "" if other is None or other.requests is None else other.requests.method
+            if other is not None and other.phase == side.phase and other.protocol != side.protocol:
+                if other.named and side.incomplete:
+                    method = UNKNOWN_METHOD
             codec = decoder.codec
             decoder.codec = codec.replying_to(method)
             if method and messages is not None and decoder.codec is not codec and not decoder.left:

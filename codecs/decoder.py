@@ -129,6 +129,11 @@ class Decoder:
         """The bytes that are in no record yet."""
         return b"".join([self._data[self._pos :], *(self._parts or ())])
 
+    def peek(self, size: int) -> bytes:
+        """The first bytes that are in no record yet."""
+        data = self._data[self._pos : self._pos + size]
+        return data if len(data) == size or self._parts is None else self.pending[:size]
+
     def rest(self) -> bytes:
         """Give up the bytes that are in no record yet."""
         data = self.pending

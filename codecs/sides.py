@@ -222,6 +222,11 @@ class Side:
         """Whether what was sent with an acknowledgment number was sent knowing that the other one left."""
         return self.next_from < 0 or acked < 0 or (acked - self.next_from) & 0xFFFFFFFF < 1 << 31
 
+    def knew(self, number: i64) -> bool:
+        """Whether the last bytes that came were sent when the other direction's were known up to a number."""
+        acked: i64 = self.arrivals[-1].acked if self.arrivals else -1
+        return acked >= 0 and (acked - number) & 0xFFFFFFFF < 1 << 31
+
     def unknowing(self, start: i64, time_us: i64) -> i64:
         """How many bytes from `start` on, in no record yet, were sent before it knew that the other one left.
 

@@ -5,7 +5,7 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import i64
 
-from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
+from wirelens.codecs.codec import UNKNOWN_METHOD, CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.http import reading
 from wirelens.codecs.http.decoding import decode_message
@@ -22,13 +22,14 @@ class Http(Envelope):
     kinds: tuple[str, ...] = ("request", "response")
     may_leave = True
 
-    def __init__(self, name: str, tunnel: bool = False) -> None:
+    def __init__(self, name: str, tunnel: bool = False, perhaps: bool = False) -> None:
         super().__init__(name)
-        self.tunnel: Final = tunnel  # whether what it decodes replies to CONNECT
+        self.tunnel: Final = tunnel  # whether what it decodes replies to CONNECT,
+        self.perhaps: Final = perhaps  # or may do so
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""
-        decode_message(cursor, tape, final, self.tunnel)
+        decode_message(cursor, tape, final, self.tunnel, self.perhaps)
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
@@ -50,7 +51,7 @@ class Http(Envelope):
 
     def leaves(self, root: Node) -> bool:
         """See Codec.leaves: after CONNECT and its acceptance, after an upgrade and its acceptance."""
-        return reading.leaves(root, self.tunnel)
+        return reading.leaves(root, self.tunnel, self.perhaps)
 
     def left_by(self, head: bytes) -> int:
         """See Codec.left_by."""
@@ -58,7 +59,13 @@ class Http(Envelope):
 
     def replying_to(self, method: str) -> Codec:
         """See Codec.replying_to."""
+        if method == UNKNOWN_METHOD:
+            return _PERHAPS_AFTER_CONNECT
         return _AFTER_CONNECT if method == "CONNECT" else CODECS[0]
+
+    def opens(self, head: bytes) -> i64:
+        """See Codec.opens."""
+        return reading.opens(head)
 
     def kind(self, root: Node) -> str:
         """See reading.kind."""
@@ -97,3 +104,4 @@ class Http(Envelope):
 
 CODECS: Final = (Http("http"),)
 _AFTER_CONNECT: Final = Http("http", tunnel=True)
+_PERHAPS_AFTER_CONNECT: Final = Http("http", perhaps=True)

@@ -46,13 +46,14 @@ from wirelens.codecs.tape import Tape
 from wirelens.codecs.words import count
 
 
-def decode_message(cursor: Cursor, tape: Tape, final: bool, tunnel: bool = False) -> None:
+def decode_message(cursor: Cursor, tape: Tape, final: bool, tunnel: bool = False, perhaps: bool = False) -> None:
     """See Codec.decode. A body that ends with the connection ends with the input, if that is final.
 
-    `tunnel`: a response is to CONNECT, so one of status 2xx has no body whatever its headers state.
+    `tunnel`: a response is to CONNECT, so one of status 2xx has no body whatever its headers state;
+    `perhaps`: it may be, so one that does not state how long its body is has none.
     """
     try:
-        _Reader(cursor, tape, final, tunnel).read()
+        _Reader(cursor, tape, final, tunnel, perhaps).read()
     finally:
         class_notes(tape)
 
@@ -60,11 +61,12 @@ def decode_message(cursor: Cursor, tape: Tape, final: bool, tunnel: bool = False
 class _Reader:
     """Reads one message from a cursor onto a tape."""
 
-    def __init__(self, cursor: Cursor, tape: Tape, final: bool, tunnel: bool) -> None:
+    def __init__(self, cursor: Cursor, tape: Tape, final: bool, tunnel: bool, perhaps: bool) -> None:
         self.cursor: Final = cursor
         self.tape: Final = tape
         self.final: Final = final
         self.tunnel: Final = tunnel
+        self.perhaps: Final = perhaps
         self.data: Final = cursor.data
         self.end: Final[i64] = cursor.end
         self.body: Final = Body(cursor, tape)
@@ -229,6 +231,8 @@ class _Reader:
                 self._cut(f"{count(missing, 'byte')} of the body missing")
             self._body_to(start + length)
         elif response:
+            if self.perhaps and 200 <= head.status < 300:
+                return
             if not self.final:
                 raise cursor.short(cursor.left() + 1, "the rest of the body, up to the end of the stream")
             self._body_to(self.end)

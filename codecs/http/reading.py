@@ -1,5 +1,9 @@
 """What a person wants to know of an HTTP message: its kind, its line, what it answers."""
 
+from typing import Final
+
+from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.call_words import RequestContext
 from wirelens.codecs.codec import CallFacts, Exchange
@@ -7,6 +11,8 @@ from wirelens.codecs.hessian.reading import fault_of, fault_words, message_line
 from wirelens.codecs.http.lines import STATUS_LINE, Head
 from wirelens.codecs.node import Node
 from wirelens.codecs.words import count
+
+FRAMING: Final = (b"content-length", b"transfer-encoding")  # headers that state how long a body is
 
 
 def kind(root: Node) -> str:
@@ -93,9 +99,10 @@ def call(root: Node) -> CallFacts:
     return CallFacts(host, target.partition("?")[0], trace=context.trace)
 
 
-def leaves(root: Node, tunnel: bool) -> bool:
-    """Whether the bytes after a message may be of another protocol; `tunnel`: it replies to CONNECT.
+def leaves(root: Node, tunnel: bool, perhaps: bool) -> bool:
+    """Whether the bytes after a message may be of another protocol.
 
+    `tunnel`: it replies to CONNECT; `perhaps`: it may do so, if it does not state how long its body is.
     Source: RFC 9110, sections 7.8 and 9.3.6. After a request for it the client may still go on with HTTP.
     """
     line = root.member("start_line")
@@ -103,7 +110,9 @@ def leaves(root: Node, tunnel: bool) -> bool:
         return False
     head = Head(line.content + b"\r\n")
     if head.status:
-        return head.status == 101 or head.connected or (tunnel and 200 <= head.status < 300)
+        if head.status == 101 or head.connected:
+            return True
+        return 200 <= head.status < 300 and (tunnel or (perhaps and not _has(root, FRAMING)))
     return _connects(line) or _asks_to_upgrade(root)
 
 
@@ -129,11 +138,24 @@ def _connects(line: Node) -> bool:
     return line.content.startswith(b"CONNECT ")
 
 
+def opens(head: bytes) -> i64:
+    """See Codec.opens: a response 2xx that does not state how long its body is, as to CONNECT."""
+    end: i64 = head.find(b"\r\n\r\n")
+    if end < 0 or STATUS_LINE.match(head) is None or head[9:10] != b"2":
+        return 0
+    lines = head[:end].lower()
+    return 0 if any(b"\n" + name + b":" in lines for name in FRAMING) else end + 4
+
+
 def _asks_to_upgrade(root: Node) -> bool:
     headers = root.member("headers")
-    if headers is None or b"pgrade:" not in headers.raw:
-        return False
-    return any(pair[0].content.lower() == b"upgrade" for pair in headers)
+    return headers is not None and b"pgrade:" in headers.raw and _has(root, (b"upgrade",))
+
+
+def _has(root: Node, names: tuple[bytes, ...]) -> bool:
+    """Whether a message has a header of one of these names."""
+    headers = root.member("headers")
+    return headers is not None and any(pair[0].content.lower() in names for pair in headers)
 
 
 def _upgrades_to_http2(root: Node) -> bool:
