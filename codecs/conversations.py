@@ -483,16 +483,23 @@ class Conversations:
         Its request was not captured; what the other direction sent, knowing the reply, is no request.
         """
         decoder = side.decoder
-        if decoder is None or decoder.codec is None or side.phase != other.phase or side.sequence < 0:
+        if decoder is None or decoder.codec is None or side.phase != other.phase or side.datagrams:
             return False
-        size = decoder.codec.opens(decoder.peek(HEAD))
-        if size == 0 or not other.knew((side.sequence + side.taken + size) & 0xFFFFFFFF):
+        head = decoder.peek(HEAD)
+        for piece in side.waiting or ():
+            if piece.gap or len(head) >= HEAD:
+                break
+            head += piece.data
+        size = decoder.codec.opens(head)
+        if size == 0 or not other.knew((side.flow.sent_by(side.direction).sequence + side.taken + size) & 0xFFFFFFFF):
             return False
         decoder.codec = decoder.codec.replying_to(UNKNOWN_METHOD)
         self._give(side, decoder.again(), messages)
         if decoder.left and side.decoder is decoder:
             self._leave(side, messages)
-        return True
+        else:
+            self._give_older(other, messages)
+        return side.decoder is not decoder
 
     def _take_afresh(self, side: Side, pieces: list[Piece], messages: list[Message]) -> None:
         """Take the pieces of another protocol, and what waited of the other direction until one was found."""
@@ -638,8 +645,8 @@ class Conversations:
         if decoder is not None and decoder.codec is not None and decoder.codec.may_leave:
             other = self._opposite(side)
             method = "" if other is None or other.requests is None else other.requests.method
-            if other is not None and other.phase == side.phase and other.protocol != side.protocol:
-                if other.named and side.incomplete:
+            if other is not None and other.protocol != side.protocol and other.phase >= side.phase:
+                if other.named and not registry.get(other.protocol).contained:
                     method = UNKNOWN_METHOD
             codec = decoder.codec
             decoder.codec = codec.replying_to(method)
