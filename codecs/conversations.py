@@ -211,7 +211,13 @@ class Conversations:
         for key, side in self._sides.items():
             side.share_track(self._opposite(side))
             self._watch(side)
-            if side.decoder is not None and side.decoder.joined and side.held and side.awaited:
+            other = self._opposite(side)
+            if not side.awaited:
+                continue
+            if side.decoder is None:
+                if side.waiting_bytes and other is not None and side.phase > other.phase:
+                    self._unproved[key] = side
+            elif side.decoder.joined and side.held:
                 self._unproved[key] = side
 
     def _end(self, side: Side, messages: list[Message]) -> None:
@@ -219,9 +225,9 @@ class Conversations:
         if side.waiting and side.decoder is not None:
             side.ending = True
             return
-        if side.decoder is not None and _key(side.flow, side.direction) in self._unproved:
-            codec = side.decoder.codec
-            if codec is not None and codec.may_leave:
+        if _key(side.flow, side.direction) in self._unproved:
+            codec = None if side.decoder is None else side.decoder.codec
+            if side.decoder is None or (codec is not None and codec.may_leave):
                 self._give_between(side, [], messages)
         side.ended = True
         other = self._opposite(side)
@@ -286,6 +292,10 @@ class Conversations:
         self._heads += size
         if side.waiting_bytes:
             self._undecided[key] = side
+            if side.phase > 0 and side.awaited:
+                other = self._opposite(side)
+                if other is not None and other.phase < side.phase:
+                    self._unproved[key] = side  # what made it leave is younger
         if size and (side.waiting_bytes >= 2 * side.tried or side.waiting_bytes >= HEAD):
             self._decide(side, side.waiting_bytes >= HEAD, messages)
         while self._heads > ALL_HEADS and self._undecided:
@@ -298,7 +308,7 @@ class Conversations:
         side.tried = side.waiting_bytes
         other = self._opposite(side)
         paired = other is not None and other.phase == side.phase
-        opposite = b"" if other is None or not paired else other.head()
+        opposite = b"" if other is None else other.head() if paired else other.beyond()
         verdict = Verdict(UNKNOWN, 0.0, ())
         detection: Detection | None = None
         if data:
@@ -326,8 +336,11 @@ class Conversations:
     def _settle(self, side: Side, verdict: Verdict, messages: list[Message]) -> None:
         """Fix a direction's protocol, and the other's if it waits; decode their pieces in capture order."""
         head = side.head()
-        waiting, order = self._fix(side, verdict)
         other = self._opposite(side)
+        held: list[Piece] = []
+        if self._unproved.pop(_key(side.flow, side.direction), None) is not None:
+            held = self._held_pieces(other)
+        waiting, order = self._fix(side, verdict)
         if other is not None and other.follow(side):
             if self.verdicts is not None:
                 late = Verdict(side.protocol, 0.0, (f"the other direction is {side.protocol}",))
@@ -335,9 +348,11 @@ class Conversations:
             self._watch(other)
         if other is not None and other.next_phase > other.phase and not other.next_sure:
             late_ones = self._reconsider(other, messages)
-            if self._afresh is not None:
-                self._afresh.extend(late_ones)
-            elif late_ones:
+            if self._afresh is not None and late_ones:  # those that are younger come in their turn
+                last_us = waiting[-1].complete_us if waiting else -1
+                self._afresh.extend([piece for piece in late_ones if piece.complete_us > last_us])
+                late_ones = [piece for piece in late_ones if piece.complete_us <= last_us]
+            if late_ones:
                 other.waiting = late_ones
                 other.order = placed(late_ones, waiting, order)
                 other.waiting_bytes = sum([len(piece.data) for piece in late_ones])
@@ -358,8 +373,12 @@ class Conversations:
                     both = True
                     more, places = self._fix(other, verdict)
                     waiting, order = in_order(waiting, order, more, places)
+        if held:
+            waiting = sorted(waiting + held, key=_completed)
         for piece in waiting:
             self._take(side if piece.direction == side.direction else other, piece, messages)
+        if held:
+            self._end_held(other, messages)
         if side.ended:
             self._finish(side, messages)
         if both and other is not None and other.ended:
@@ -509,9 +528,7 @@ class Conversations:
         pieces = sorted(pieces + self._held_pieces(other), key=_completed)
         for piece in pieces:
             self._take(side if piece.direction == side.direction else other, piece, messages)
-        if other is not None and other.ending and not other.waiting:
-            other.ending = False
-            self._end(other, messages)
+        self._end_held(other, messages)
 
     def _part(self, side: Side, size: i64, phase: i64, messages: list[Message]) -> list[Piece]:
         """Leave a protocol before all but the first bytes of what waits; the pieces of these."""
@@ -568,6 +585,9 @@ class Conversations:
             other = self._unproved[key ^ 1]
             other.awaited = False
             self._give_between(other, [], messages)
+        elif self._unproved[key ^ 1].decoder is None and side.waiting_bytes >= 2 * side.tried:
+            side.tried = side.waiting_bytes
+            self._decide(self._unproved[key ^ 1], False, messages)
 
     def _held_pieces(self, side: Side | None) -> list[Piece]:
         """The pieces of a direction that `_hold` kept, which it no longer does."""
@@ -578,6 +598,12 @@ class Conversations:
         self._heads -= side.waiting_bytes
         side.waiting_bytes = 0
         return held
+
+    def _end_held(self, side: Side | None, messages: list[Message]) -> None:
+        """End a direction whose end waited with its pieces."""
+        if side is not None and side.ending and not side.waiting:
+            side.ending = False
+            self._end(side, messages)
 
     def _give_between(self, side: Side, records: list[Record], messages: list[Message]) -> None:
         """Give the records of a direction in which the first message was found, and what waited for that."""
@@ -595,9 +621,7 @@ class Conversations:
             self._message(side, record, messages)
         side.position = position
         self._take_held(side, held[at:], messages)
-        if other is not None and other.ending and not other.waiting:
-            other.ending = False
-            self._end(other, messages)
+        self._end_held(other, messages)
 
     def _give_older(self, side: Side, messages: list[Message]) -> None:
         """Give what waits of the other direction and is older than the last bytes of this one.
@@ -651,9 +675,12 @@ class Conversations:
             codec = decoder.codec
             decoder.codec = codec.replying_to(method)
             if method and messages is not None and decoder.codec is not codec and not decoder.left:
+                at = len(messages)
                 self._give(side, decoder.again(), messages)
                 if decoder.left and side.decoder is decoder:
                     self._leave(side, messages)
+                if 0 < at < len(messages) and messages[at - 1].flow is side.flow:
+                    messages[at - 1 :] = sorted(messages[at - 1 :], key=_completed_us)
 
     # --- messages -------------------------------------------------------------------------------------
 
@@ -872,6 +899,10 @@ def _accepts(side: Side, messages: list[Message]) -> bool:
         if message.flow is side.flow and message.direction == side.direction:
             return message.exchange is None or message.exchange.role != "request"
     return False
+
+
+def _completed_us(message: Message) -> int:
+    return message.time_us
 
 
 def _completed(piece: Piece) -> int:

@@ -174,6 +174,17 @@ class Side:
             part.append(piece.data)
         return max(longest, b"".join(part), key=len)
 
+    def beyond(self) -> bytes:
+        """The bytes that wait, after the message by which it leaves its protocol; none if that is not there."""
+        decoder = self.decoder
+        if decoder is None or decoder.codec is None or not self.waiting:
+            return b""
+        trial = Decoder(decoder.protocol)
+        trial.codec = decoder.codec
+        trial.stays_left = True
+        trial.feed(decoder.pending + b"".join([piece.data for piece in self.waiting]))
+        return trial.rest() if trial.left else b""
+
     def follow(self, other: "Side") -> bool:
         """Go on in the protocol of the other direction, if this one is unknown and was joined in the middle.
 

@@ -55,7 +55,7 @@ class Http(Envelope):
 
     def left_by(self, head: bytes) -> int:
         """See Codec.left_by."""
-        return reading.left_by(head, self.tunnel)
+        return reading.left_by(head, self.tunnel, self.perhaps)
 
     def replying_to(self, method: str) -> Codec:
         """See Codec.replying_to."""
@@ -84,7 +84,7 @@ class Http(Envelope):
         end = data.find(b"\r\n\r\n")
         if end < 0:
             # what opens a tunnel has its part in the conversation without its other headers
-            opens = data.startswith(b"CONNECT ") or reading.left_by(data, self.tunnel) > 0
+            opens = data.startswith(b"CONNECT ") or self.left_by(data) > 0
             return len(data) if opens else 0
         head = data[:end].lower()
         at = head.find(b"\r\ncontent-length:")

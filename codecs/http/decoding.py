@@ -231,8 +231,9 @@ class _Reader:
                 self._cut(f"{count(missing, 'byte')} of the body missing")
             self._body_to(start + length)
         elif response:
-            if self.perhaps and 200 <= head.status < 300:
-                return
+            if 200 <= head.status < 300:
+                if self.perhaps or STATUS_LINE.match(self.data, start, self.end) is not None:
+                    return
             if not self.final:
                 raise cursor.short(cursor.left() + 1, "the rest of the body, up to the end of the stream")
             self._body_to(self.end)

@@ -116,7 +116,7 @@ def leaves(root: Node, tunnel: bool, perhaps: bool) -> bool:
     return _connects(line) or _asks_to_upgrade(root)
 
 
-def left_by(head: bytes, tunnel: bool) -> int:
+def left_by(head: bytes, tunnel: bool, perhaps: bool) -> int:
     """See Codec.left_by: what accepts to leave is known by its status, but what asks for it by any header."""
     line, newline, rest = head.lstrip(b"\r\n").partition(b"\n")
     if not line.startswith(b"HTTP/"):
@@ -130,6 +130,8 @@ def left_by(head: bytes, tunnel: bool) -> int:
     if not 200 <= status < 300:
         return -1
     if tunnel or Head(line + newline).connected:
+        return 1
+    if perhaps and not any(b"\n" + name + b":" in head.lower() for name in FRAMING):
         return 1
     return -1 if newline else 0
 
