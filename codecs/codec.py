@@ -245,6 +245,10 @@ class Codec:
         """What is known of `leaves` where the rest of a message's head is missing: 1 yes, 0 perhaps, -1 no."""
         return -1
 
+    def after_head(self, data: bytes) -> i64:
+        """Where a message's head ends whose beginning is missing, if it is by that that the protocol is left; or 0."""
+        return 0
+
     def replying_to(self, method: str) -> "Codec":
         """The codec of replies to a request whose exchange has this `method`.
 

@@ -346,7 +346,8 @@ class Conversations:
                 late = Verdict(side.protocol, 0.0, (f"the other direction is {side.protocol}",))
                 self.verdicts[(side.flow.number, other.direction)] = late
             self._watch(other)
-        if other is not None and other.next_phase > other.phase and not other.next_sure:
+        asked = other is not None and other.next_phase > other.phase and not other.next_sure
+        if other is not None and (asked or side.is_foreign(other)):
             late_ones = self._reconsider(other, messages)
             if self._afresh is not None and late_ones:  # those that are younger come in their turn
                 last_us = waiting[-1].complete_us if waiting else -1
@@ -457,7 +458,7 @@ class Conversations:
             return []
         waiting = len(decoder.pending)
         size = side.unknowing(side.position - waiting, time_us)
-        return self._part(side, size, side.next_phase, messages) if size < waiting else []
+        return self._part(side, size, side.next_phase, messages, size == 0) if size < waiting else []
 
     def _reconsider(self, side: Side, messages: list[Message]) -> list[Piece]:
         """Have a direction, in whose protocol nothing was found, leave it where another one is shown.
@@ -476,7 +477,15 @@ class Conversations:
         other = self._opposite(side)
         if other is not None and side.next_phase > side.phase and other.went_on():
             size = side.unknowing(side.position - waiting, 0)
-            return self._part(side, size, other.phase, messages) if size < waiting else []
+            if size >= waiting:
+                return []
+            head = codec.after_head(data[size:])
+            return self._part(side, size + head, other.phase, messages, head == 0)
+        if other is not None and other.is_foreign(side):
+            head = codec.after_head(data)
+            pieces = self._part(side, head, side.phase + 1, messages, head == 0)
+            other.expect(side, False)
+            return pieces
         if not side.doubtful:
             return []
         if other is not None and self._opens(other, side, messages):
@@ -491,7 +500,7 @@ class Conversations:
         if side.decoder is not decoder:
             return []
         phase = side.phase + 1 if other is None else max(side.phase + 1, other.phase)
-        pieces = self._part(side, 0, phase, messages)
+        pieces = self._part(side, 0, phase, messages, True)
         if other is not None and other.phase < phase:
             other.expect(side, False)
         return pieces
@@ -530,8 +539,13 @@ class Conversations:
             self._take(side if piece.direction == side.direction else other, piece, messages)
         self._end_held(other, messages)
 
-    def _part(self, side: Side, size: i64, phase: i64, messages: list[Message]) -> list[Piece]:
-        """Leave a protocol before all but the first bytes of what waits; the pieces of these."""
+    def _part(
+        self, side: Side, size: i64, phase: i64, messages: list[Message], inside: bool
+    ) -> list[Piece]:
+        """Leave a protocol before all but the first bytes of what waits; the pieces of these.
+
+        `inside`: whether they may begin inside a message.
+        """
         decoder = side.decoder
         assert decoder is not None
         assert decoder.codec is not None
@@ -544,7 +558,7 @@ class Conversations:
                 if messages[-1].time_us < messages[-2].time_us:
                     messages[-2], messages[-1] = messages[-1], messages[-2]
         pieces = self._begin_afresh(side, rest[size:], phase)
-        side.inside = size == 0
+        side.inside = inside
         return pieces
 
     def _follow(self, side: Side, piece: Piece, messages: list[Message]) -> None:
@@ -669,9 +683,8 @@ class Conversations:
         if decoder is not None and decoder.codec is not None and decoder.codec.may_leave:
             other = self._opposite(side)
             method = "" if other is None or other.requests is None else other.requests.method
-            if other is not None and other.protocol != side.protocol and other.phase >= side.phase:
-                if other.named and not registry.get(other.protocol).contained:
-                    method = UNKNOWN_METHOD
+            if other is not None and other.protocol != side.protocol and other.is_foreign(side):
+                method = UNKNOWN_METHOD
             codec = decoder.codec
             decoder.codec = codec.replying_to(method)
             if method and messages is not None and decoder.codec is not codec and not decoder.left:
@@ -679,8 +692,13 @@ class Conversations:
                 self._give(side, decoder.again(), messages)
                 if decoder.left and side.decoder is decoder:
                     self._leave(side, messages)
-                if 0 < at < len(messages) and messages[at - 1].flow is side.flow:
-                    messages[at - 1 :] = sorted(messages[at - 1 :], key=_completed_us)
+                if at < len(messages):
+                    start = at
+                    while start and messages[start - 1].flow is side.flow:
+                        if messages[start - 1].time_us <= messages[at].time_us:
+                            break
+                        start -= 1
+                    messages[start:] = sorted(messages[start:], key=_completed_us)
 
     # --- messages -------------------------------------------------------------------------------------
 
@@ -704,7 +722,8 @@ class Conversations:
                     decoder.role = self._role(side)
         if piece.gap:
             side.incomplete = side.broken = True
-            side.doubtful = side.doubtful and decoder.joined
+            other = self._opposite(side)
+            side.doubtful = (side.doubtful and decoder.joined) or (other is not None and other.is_foreign(side))
             records = decoder.gap(piece.gap)
             if records:
                 side.cut_off(records[-1])

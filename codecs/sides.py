@@ -269,6 +269,13 @@ class Side:
             self.doubtful = record.codec.may_leave and record.codec.left_by(record.raw) == 0
             self.tried = 0
 
+    def is_foreign(self, other: "Side") -> bool:
+        """Whether it is of a protocol that cannot be that of the other direction, which is no longer either."""
+        if not self.named or not other.named or self.protocol == other.protocol or self.phase < other.phase:
+            return False
+        codec = registry.get(other.protocol)
+        return codec.may_leave and not registry.get(self.protocol).contained
+
     def went_on(self) -> bool:
         """Whether it left a protocol and is known to speak another one."""
         return self.decoder is not None and self.phase > 0 and self.protocol != self.left

@@ -10,6 +10,7 @@ from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.http import reading
 from wirelens.codecs.http.decoding import decode_message
 from wirelens.codecs.http.evidence import evidence, first_start, next_start
+from wirelens.codecs.http.lines import HEAD_END
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.payload import Envelope
 from wirelens.codecs.tape import Tape
@@ -56,6 +57,11 @@ class Http(Envelope):
     def left_by(self, head: bytes) -> int:
         """See Codec.left_by."""
         return reading.left_by(head, self.tunnel, self.perhaps)
+
+    def after_head(self, data: bytes) -> i64:
+        """See Codec.after_head."""
+        match = HEAD_END.match(data)
+        return 0 if match is None else match.end()
 
     def replying_to(self, method: str) -> Codec:
         """See Codec.replying_to."""

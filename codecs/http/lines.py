@@ -15,6 +15,7 @@ START_LINE: Final = re.compile(
 )
 START_PREFIX: Final = re.compile(rb"HTTP/1|" + _TOKEN + rb"{1,32}( |\Z)")  # how a start line may begin
 STATUS_LINE: Final = re.compile(rb"HTTP/1\.[0-9] [1-5][0-9][0-9][ \r\n]")
+HEAD_END: Final = re.compile(rb"[\t -~]*\r?\n(?:[\t -~]+\r?\n)*?\r?\n|\r?\n")  # lines up to an empty one
 METHODS: Final = (b"GET", b"POST", b"PUT", b"HEAD", b"DELETE", b"OPTIONS", b"PATCH", b"TRACE", b"CONNECT")
 # A start line that is proof enough in the middle of a stream, and the most bytes that a match takes.
 NEXT_START: Final = (  # to be compiled when it is first used
