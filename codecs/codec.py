@@ -242,11 +242,11 @@ class Codec:
         return False
 
     def left_by(self, head: bytes) -> int:
-        """What is known of `leaves` where the rest of a message's head is missing: 1 yes, 0 perhaps, -1 no."""
+        """What is known of `leaves` if the rest of a message's head is missing: 1 yes, 0 perhaps, -1 no."""
         return -1
 
     def after_head(self, data: bytes) -> i64:
-        """Where a message's head ends whose beginning is missing, if it is by that that the protocol is left; or 0."""
+        """Where a head ends whose beginning is missing and that made the stream leave the protocol; or 0."""
         return 0
 
     def replying_to(self, method: str) -> "Codec":

@@ -8,19 +8,20 @@ the two directions help each other. Memory is bounded by the constants below and
 
 from typing import Final
 
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i64
 
 from wirelens.codecs import registry
 from wirelens.codecs.captures.flow import Flow, Piece
-from wirelens.codecs.codec import UNKNOWN_METHOD, CallFacts, Exchange
+from wirelens.codecs.codec import UNKNOWN_METHOD
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder, inside_message
 from wirelens.codecs.detection import Detection, detect
-from wirelens.codecs.late_records import late_records
-from wirelens.codecs.pairing import Pairs
+from wirelens.codecs.messages import Message as Message
+from wirelens.codecs.messages import Messages, accepts, completed_us, key_of
+from wirelens.codecs.messages import known_messages as known_messages
 from wirelens.codecs.record import Record
 from wirelens.codecs.registry import UNKNOWN
-from wirelens.codecs.sides import PACKETS, Arrival, Side, State, in_order, placed
+from wirelens.codecs.sides import ARRIVAL_COST, Arrival, Side, State, in_order, placed
 from wirelens.codecs.verdicts import Verdict, together, verdict_of
 
 HEAD: Final = 1 << 14  # bytes of a direction that wait at most for its protocol to be detected
@@ -29,56 +30,9 @@ HELD: Final = 1 << 16  # bytes of a direction that wait at most for the first me
 HELD_PIECES: Final = 1 << 10  # pieces of it
 HELD_US: Final = 1_500_000  # how long they wait at most
 ALL_HELD: Final = 1 << 26  # bytes of incomplete messages that may wait; then the longest is cut off
-ARRIVAL_COST: Final = 128  # what a piece counts besides its bytes until a record has taken them
-NOTES_KEPT: Final = 1000  # notes that no record carries
 
 
-_COUNTERPARTS: Final = {"request": "reply", "reply": "request"}
-_NO_ARRIVALS: Final[tuple[Arrival, ...]] = ()
-
-
-@mypyc_attr(acyclic=True, free_list_len=1)
-class Message:
-    """A message of a conversation: its record, and where it came from.
-
-    `direction` is its flow's: 0 or 1. `time_us`: capture time of the packet that completed it, microseconds
-    since 1970. `pair_number` is that of a request and its replies, 0 without a counterpart; `latency_us` is
-    the time from the request to this reply, None for everything else and where the capture does not show it.
-    `arrivals`: those that have bytes of the record, in order, if `Conversations` was asked for them; the
-    first may begin before the record and the last end after it. `exchange`: its part in the conversation,
-    None for what is not a message. `facts`: what it states of its call, once `facts_of` was asked.
-    """
-
-    def __init__(
-        self,
-        flow: Flow,
-        direction: int,
-        record: Record,
-        time_us: int,
-        packets: tuple[int, ...],
-        pair_number: int,
-        latency_us: int | None,
-        arrivals: tuple[Arrival, ...] = _NO_ARRIVALS,
-        exchange: Exchange | None = None,
-    ) -> None:
-        self.flow: Final = flow
-        self.direction: Final = direction
-        self.record: Final = record
-        self.time_us: Final = time_us
-        self.packets: Final = packets
-        self.pair_number: Final = pair_number
-        self.latency_us: Final = latency_us
-        self.arrivals: Final = arrivals
-        self.exchange: Final = exchange
-        self.facts: CallFacts | None = None
-
-    @property
-    def pair(self) -> str:
-        """The pair's name among those of all flows, "" for none."""
-        return f"{self.flow.number}.{self.pair_number}" if self.pair_number else ""
-
-
-class Conversations:
+class Conversations(Messages):
     """Decodes all flows of a capture.
 
     `protocol` None detects each flow's. `verdicts`, if given, gets the verdict on each direction under
@@ -98,21 +52,11 @@ class Conversations:
         arrivals: bool = False,
         files: tuple[str, ...] = (),
     ) -> None:
-        self.protocol: Final = protocol
+        super().__init__(protocol, sources, file, arrivals, files)
         self.verdicts: Final = verdicts
-        self.sources: Final = sources
-        self.file: Final = file
-        self.files: Final = files
-        self.arrivals: Final = arrivals
-        self.foreign = 0
-        self.foreign_flows = 0
-        self.unattached_notes: list[tuple[str, Note]] = []
-        self._sides: dict[int, Side] = {}  # by `_key`
         self._undecided: dict[int, Side] = {}  # those with bytes waiting, oldest first
         self._unproved: dict[int, Side] = {}  # joined in the middle, with bytes before the first message
         self._heads: i64 = 0
-        self._held: i64 = 0
-        self._pairs: Final = Pairs()
         self._order: i64 = 0  # number of pieces that had to wait
         self._afresh: list[Piece] | None = None  # what `_give_between` takes in their turn
 
@@ -126,13 +70,13 @@ class Conversations:
     def _add(self, piece: Piece, messages: list[Message]) -> None:
         flow = piece.flow
         direction = piece.direction
-        key = _key(flow, direction)
-        side = self._sides.get(key)
+        key = key_of(flow, direction)
+        side = self.sides.get(key)
         if piece.late:
-            self._late(Side(flow, direction) if side is None else side, piece, messages)
+            self.give_late(Side(flow, direction) if side is None else side, piece, messages)
             return
         if side is None:
-            side = self._begin(flow, direction)
+            side = self.begin(flow, direction)
         if side.decoder is None:
             self._wait(key, side, piece, messages)
         elif self._unproved and key ^ 1 in self._unproved and key not in self._unproved:
@@ -141,15 +85,15 @@ class Conversations:
             if self._undecided and key ^ 1 in self._undecided:
                 self._decide_older(side, messages)
             self._decode(side, piece, messages)
-        if self._held > ALL_HELD:
+        if self.held > ALL_HELD:
             self._relieve(messages)
         if piece.end:
             self._end(side, messages)
 
-    def _begin(self, flow: Flow, direction: int) -> Side:
+    def begin(self, flow: Flow, direction: int) -> Side:
         """The state of a direction that had none."""
         side = Side(flow, direction)
-        self._sides[_key(flow, direction)] = side
+        self.sides[key_of(flow, direction)] = side
         if self.protocol is not None:
             self._fix(side, Verdict(self.protocol, 0.0, ()))
         return side
@@ -158,7 +102,7 @@ class Conversations:
         """The messages that only wait for what else may come, where nothing comes for a while."""
         messages: list[Message] = []
         for side in list(self._unproved.values()):
-            other = self._opposite(side)
+            other = self.opposite(side)
             if other is not None and other.waiting and other.decoder is not None:
                 side.awaited = False
                 self._give_between(side, [], messages)
@@ -170,48 +114,44 @@ class Conversations:
     def close(self) -> list[Message]:
         """End every flow that has not ended; the messages left."""
         messages: list[Message] = []
-        for side in list(self._sides.values()):
+        for side in list(self.sides.values()):
             if not side.ended:
                 self._end(side, messages)
         for side in list(self._undecided.values()):  # those whose other direction has nothing
             self._decide(side, True, messages)
-        for side in self._sides.values():  # those whose other direction has nothing
+        for side in self.sides.values():  # those whose other direction has nothing
             if side.named:
-                self._keep_notes(side)
+                self.keep_notes(side)
         return messages
-
-    def undecoded(self) -> list[tuple[int, int]]:
-        """The bytes that are in no record yet: how many, and the number of the packet they came in."""
-        return [part for side in self._sides.values() for part in side.undecoded()]
 
     def save(self) -> State:
         """The state of all directions that have not ended, for `load` of another `Conversations`."""
         return (
-            (int(self._pairs.number), int(self._order)),
-            tuple([side.save() for side in self._sides.values()]),
+            (int(self.pairs.number), int(self._order)),
+            tuple([side.save() for side in self.sides.values()]),
         )
 
     def load(self, state: State, flows: list[Flow]) -> None:
         """Continue what `save` gave; `flows` are those that the assembler has loaded."""
         by_number = {flow.number: flow for flow in flows}
-        (self._pairs.number, self._order), sides = state
+        (self.pairs.number, self._order), sides = state
         for plain in sides:
             number, direction = plain[0]
             flow = by_number.get(number)
             if flow is None:
                 continue
             side = Side(flow, direction)
-            side.load(plain, self._pairs.waiting)
-            key = _key(flow, direction)
-            self._sides[key] = side
-            self._held += side.held
+            side.load(plain, self.pairs.waiting)
+            key = key_of(flow, direction)
+            self.sides[key] = side
+            self.held += side.held
             self._heads += side.waiting_bytes
             if side.decoder is None and side.waiting_bytes:
                 self._undecided[key] = side
-        for key, side in self._sides.items():
-            side.share_track(self._opposite(side))
-            self._watch(side)
-            other = self._opposite(side)
+        for key, side in self.sides.items():
+            side.share_track(self.opposite(side))
+            self.watch(side)
+            other = self.opposite(side)
             if not side.awaited:
                 continue
             if side.decoder is None:
@@ -225,25 +165,25 @@ class Conversations:
         if side.waiting and side.decoder is not None:
             side.ending = True
             return
-        if _key(side.flow, side.direction) in self._unproved:
+        if key_of(side.flow, side.direction) in self._unproved:
             codec = None if side.decoder is None else side.decoder.codec
             if side.decoder is None or (codec is not None and codec.may_leave):
                 self._give_between(side, [], messages)
         side.ended = True
-        other = self._opposite(side)
+        other = self.opposite(side)
         if side.decoder is None:
             self._decide(side, other is not None and other.ended, messages)
         self._finish(side, messages)
-        if other is not None and other.ended and _key(side.flow, side.direction) in self._sides:
+        if other is not None and other.ended and key_of(side.flow, side.direction) in self.sides:
             if other.decoder is None:
                 self._decide(other, True, messages)
             if side.named or other.named:
-                self._keep_notes(side)
-                self._keep_notes(other)
+                self.keep_notes(side)
+                self.keep_notes(other)
             for one in (side, other):
                 if one.requests is not None:
                     one.requests.leave()
-                del self._sides[_key(one.flow, one.direction)]
+                del self.sides[key_of(one.flow, one.direction)]
 
     def _finish(self, side: Side, messages: list[Message]) -> None:
         """Give out what is left of a direction that has ended."""
@@ -251,22 +191,10 @@ class Conversations:
             decoder = side.decoder
             self._give(side, decoder.close(), messages)
             if not decoder.left:
-                self._held -= side.held
+                self.held -= side.held
                 side.held = 0
                 return
             self._leave(side, messages)
-
-    def _opposite(self, side: Side) -> Side | None:
-        """The other direction of its flow, if it has given anything."""
-        return self._sides.get(_key(side.flow, 1 - side.direction))
-
-    def _keep_notes(self, side: Side) -> None:
-        """Keep the notes that no record carries."""
-        notes = side.notes
-        if notes is not None:
-            for note in notes:
-                if note.code != "joined-middle" and len(self.unattached_notes) < NOTES_KEPT:
-                    self.unattached_notes.append((side.located(self.file).flow, note))
 
     # --- which protocol -------------------------------------------------------------------------------
 
@@ -275,12 +203,11 @@ class Conversations:
         size: i64 = len(piece.data)
         if size or piece.gap or piece.notes:
             if side.next_phase > side.phase and side.follows(piece):
-                if side.waiting is None:
-                    side.phase = side.next_phase  # its request to leave the protocol came before
-                else:
+                if side.waiting is not None:
                     self._decide(side, True, messages)
                     self._take(side, piece, messages)
                     return
+                side.phase = side.next_phase  # its request to leave the protocol came before
             if side.waiting is None:
                 side.waiting = []
                 side.order = []
@@ -293,7 +220,7 @@ class Conversations:
         if side.waiting_bytes:
             self._undecided[key] = side
             if side.phase > 0 and side.awaited:
-                other = self._opposite(side)
+                other = self.opposite(side)
                 if other is not None and other.phase < side.phase:
                     self._unproved[key] = side  # what made it leave is younger
         if size and (side.waiting_bytes >= 2 * side.tried or side.waiting_bytes >= HEAD):
@@ -306,7 +233,7 @@ class Conversations:
         """Detect the protocol; with `final` it becomes unknown where none is found."""
         data = side.head()
         side.tried = side.waiting_bytes
-        other = self._opposite(side)
+        other = self.opposite(side)
         paired = other is not None and other.phase == side.phase
         opposite = b"" if other is None else other.head() if paired else other.beyond()
         verdict = Verdict(UNKNOWN, 0.0, ())
@@ -328,24 +255,24 @@ class Conversations:
 
     def _decide_older(self, side: Side, messages: list[Message]) -> None:
         """Let the other direction no longer wait, as its bytes are older than what comes now."""
-        other = self._opposite(side)
-        if side.named and other is not None and other.waiting_bytes and other.decoder is None:
-            if other.phase <= side.phase:
+        other = self.opposite(side)
+        if other is not None and other.waiting_bytes and other.decoder is None:
+            if side.named and other.phase <= side.phase:
                 self._decide(other, True, messages)
 
     def _settle(self, side: Side, verdict: Verdict, messages: list[Message]) -> None:
         """Fix a direction's protocol, and the other's if it waits; decode their pieces in capture order."""
         head = side.head()
-        other = self._opposite(side)
+        other = self.opposite(side)
         held: list[Piece] = []
-        if self._unproved.pop(_key(side.flow, side.direction), None) is not None:
+        if self._unproved.pop(key_of(side.flow, side.direction), None) is not None:
             held = self._held_pieces(other)
         waiting, order = self._fix(side, verdict)
         if other is not None and other.follow(side):
             if self.verdicts is not None:
                 late = Verdict(side.protocol, 0.0, (f"the other direction is {side.protocol}",))
                 self.verdicts[(side.flow.number, other.direction)] = late
-            self._watch(other)
+            self.watch(other)
         asked = other is not None and other.next_phase > other.phase and not other.next_sure
         if other is not None and (asked or side.is_foreign(other)):
             late_ones = self._reconsider(other, messages)
@@ -358,9 +285,9 @@ class Conversations:
                 other.order = placed(late_ones, waiting, order)
                 other.waiting_bytes = sum([len(piece.data) for piece in late_ones])
                 self._heads += other.waiting_bytes
-                self._undecided[_key(other.flow, other.direction)] = other
+                self._undecided[key_of(other.flow, other.direction)] = other
         if side.named and other is not None and other.decoder is not None:
-            self._watch(other, messages)
+            self.watch(other, messages)
         both = False
         if side.named and other is not None and other.decoder is None and other.waiting_bytes:
             if other.phase == side.phase:
@@ -393,11 +320,11 @@ class Conversations:
         decoder = Decoder(verdict.protocol, int(side.position))
         decoder.stays_left = True
         decoder.joined = side.inside
-        decoder.role = self._role(side) if side.inside else ""
+        decoder.role = self.role_of(side) if side.inside else ""
         side.decoder = decoder
-        side.share_track(self._opposite(side))
-        self._watch(side)
-        self._undecided.pop(_key(side.flow, side.direction), None)
+        side.share_track(self.opposite(side))
+        self.watch(side)
+        self._undecided.pop(key_of(side.flow, side.direction), None)
         self._heads -= side.waiting_bytes
         side.waiting_bytes = 0
         waiting = side.waiting or []
@@ -412,7 +339,7 @@ class Conversations:
         Its stream may have left the protocol since, or the other direction be joined in the middle.
         """
         assert side is not None
-        key = _key(side.flow, side.direction)
+        key = key_of(side.flow, side.direction)
         if side.decoder is None:
             self._wait(key, side, piece, messages)
         elif key ^ 1 in self._unproved and key not in self._unproved:
@@ -426,15 +353,15 @@ class Conversations:
         """Detect afresh what follows a message after which the stream is of another protocol."""
         decoder = side.decoder
         assert decoder is not None
-        other = self._opposite(side)
+        other = self.opposite(side)
         if other is None:
-            other = self._begin(side.flow, 1 - side.direction)
+            other = self.begin(side.flow, 1 - side.direction)
         phase: i64 = max(side.phase + 1, other.phase)
         if other.decoder is not None and other.protocol == side.protocol:
             phase = max(phase, other.phase + 1)
-        pieces = self._begin_afresh(side, decoder.rest(), phase)
+        pieces = self.begin_afresh(side, decoder.rest(), phase)
         if other.phase < phase:
-            other.expect(side, _accepts(side, messages))
+            other.expect(side, accepts(side, messages))
             more = self._leave_unproved(other, side.began_us, messages)
             if self._afresh is not None:
                 self._afresh.extend(more)
@@ -452,9 +379,7 @@ class Conversations:
         Gives the pieces of what was sent since, as far as it has come.
         """
         decoder = side.decoder
-        if decoder is None or decoder.codec is None or not decoder.joined:
-            return []
-        if not side.next_sure or side.next_phase <= side.phase:
+        if decoder is None or not decoder.joined or not side.next_sure or side.next_phase <= side.phase:
             return []
         waiting = len(decoder.pending)
         size = side.unknowing(side.position - waiting, time_us)
@@ -463,8 +388,8 @@ class Conversations:
     def _reconsider(self, side: Side, messages: list[Message]) -> list[Piece]:
         """Have a direction, in whose protocol nothing was found, leave it where another one is shown.
 
-        By the other direction, which asked for that and went on in another one; or by its own bytes, if a head
-        that was cut off may have asked for it. Gives the pieces of what is of another protocol.
+        By the other direction, which asked for that and went on in another one; or by its own bytes, if a
+        head that was cut off may have asked for it. Gives the pieces of what is of another protocol.
         """
         decoder = side.decoder
         codec = None if decoder is None else decoder.codec
@@ -474,13 +399,11 @@ class Conversations:
         waiting = len(data)
         if waiting == 0 or codec.first(data, 0, waiting, False, "") != waiting:
             return []
-        other = self._opposite(side)
+        other = self.opposite(side)
         if other is not None and side.next_phase > side.phase and other.went_on():
             size = side.unknowing(side.position - waiting, 0)
-            if size >= waiting:
-                return []
             head = codec.after_head(data[size:])
-            return self._part(side, size + head, other.phase, messages, head == 0)
+            return self._part(side, size + head, other.phase, messages, head == 0) if size < waiting else []
         if other is not None and other.is_foreign(side):
             head = codec.after_head(data)
             pieces = self._part(side, head, side.phase + 1, messages, head == 0)
@@ -510,16 +433,11 @@ class Conversations:
 
         Its request was not captured; what the other direction sent, knowing the reply, is no request.
         """
+        size = 0 if side.datagrams or side.phase != other.phase else side.opening(HEAD)
         decoder = side.decoder
-        if decoder is None or decoder.codec is None or side.phase != other.phase or side.datagrams:
+        if size == 0 or decoder is None or decoder.codec is None:
             return False
-        head = decoder.peek(HEAD)
-        for piece in side.waiting or ():
-            if piece.gap or len(head) >= HEAD:
-                break
-            head += piece.data
-        size = decoder.codec.opens(head)
-        if size == 0 or not other.knew((side.flow.sent_by(side.direction).sequence + side.taken + size) & 0xFFFFFFFF):
+        if not other.knew(side.flow.sent_by(side.direction).sequence + size):
             return False
         decoder.codec = decoder.codec.replying_to(UNKNOWN_METHOD)
         self._give(side, decoder.again(), messages)
@@ -533,15 +451,12 @@ class Conversations:
         """Take the pieces of another protocol, and what waited of the other direction until one was found."""
         if not pieces:
             return
-        other = self._opposite(side)
-        pieces = sorted(pieces + self._held_pieces(other), key=_completed)
-        for piece in pieces:
+        other = self.opposite(side)
+        for piece in sorted(pieces + self._held_pieces(other), key=_completed):
             self._take(side if piece.direction == side.direction else other, piece, messages)
         self._end_held(other, messages)
 
-    def _part(
-        self, side: Side, size: i64, phase: i64, messages: list[Message], inside: bool
-    ) -> list[Piece]:
+    def _part(self, side: Side, size: i64, phase: i64, messages: list[Message], inside: bool) -> list[Piece]:
         """Leave a protocol before all but the first bytes of what waits; the pieces of these.
 
         `inside`: whether they may begin inside a message.
@@ -549,15 +464,15 @@ class Conversations:
         decoder = side.decoder
         assert decoder is not None
         assert decoder.codec is not None
-        self._unproved.pop(_key(side.flow, side.direction), None)
+        self._unproved.pop(key_of(side.flow, side.direction), None)
         rest = decoder.rest()
         if size > 0:
             start = int(side.position - len(rest))
-            self._message(side, inside_message(decoder.codec, start, rest[:size]), messages)
+            self.give_message(side, inside_message(decoder.codec, start, rest[:size]), messages)
             if len(messages) > 1 and messages[-2].flow is side.flow:
                 if messages[-1].time_us < messages[-2].time_us:
                     messages[-2], messages[-1] = messages[-1], messages[-2]
-        pieces = self._begin_afresh(side, rest[size:], phase)
+        pieces = self.begin_afresh(side, rest[size:], phase)
         side.inside = inside
         return pieces
 
@@ -572,13 +487,8 @@ class Conversations:
             return
         self._give(side, decoder.close(), messages)
         if side.decoder is decoder:
-            self._begin_afresh(side, b"", max(side.next_phase, side.phase))
+            self.begin_afresh(side, b"", max(side.next_phase, side.phase))
         self._take(side, piece, messages)
-
-    def _begin_afresh(self, side: Side, rest: bytes, phase: i64) -> list[Piece]:
-        """Forget a direction's protocol; the pieces of the rest of its bytes."""
-        self._held -= side.held
-        return side.begin_afresh(rest, phase)
 
     # --- which comes first ----------------------------------------------------------------------------
 
@@ -621,8 +531,8 @@ class Conversations:
 
     def _give_between(self, side: Side, records: list[Record], messages: list[Message]) -> None:
         """Give the records of a direction in which the first message was found, and what waited for that."""
-        del self._unproved[_key(side.flow, side.direction)]
-        other = self._opposite(side)
+        del self._unproved[key_of(side.flow, side.direction)]
+        other = self.opposite(side)
         held = self._held_pieces(other)
         at = 0
         position = side.position
@@ -632,7 +542,7 @@ class Conversations:
                 side.position = side.reached(held[at].complete_us)
                 self._take(other, held[at], messages)
                 at += 1
-            self._message(side, record, messages)
+            self.give_message(side, record, messages)
         side.position = position
         self._take_held(side, held[at:], messages)
         self._end_held(other, messages)
@@ -642,8 +552,8 @@ class Conversations:
 
         It may show of what protocol they are.
         """
-        key = _key(side.flow, side.direction)
-        other = self._opposite(side)
+        key = key_of(side.flow, side.direction)
+        other = self.opposite(side)
         if key not in self._unproved or other is None or other.decoder is None or not other.waiting:
             return
         del self._unproved[key]
@@ -658,8 +568,8 @@ class Conversations:
 
         With `last_us` only what is older, if this direction is still of its protocol then.
         """
-        key = _key(side.flow, side.direction)
-        other = self._opposite(side)
+        key = key_of(side.flow, side.direction)
+        other = self.opposite(side)
         decoder = side.decoder
         afresh: list[Piece] = []
         before = self._afresh  # of the other direction, if its first message was found just now too
@@ -674,14 +584,14 @@ class Conversations:
         for piece in afresh:
             self._take(side, piece, messages)
 
-    def _watch(self, side: Side, messages: list[Message] | None = None) -> None:
+    def watch(self, side: Side, messages: list[Message] | None = None) -> None:
         """Let a direction's decoder know which request the next reply is to, if its framing depends on it.
 
         With `messages`, what waits is then read once more.
         """
         decoder = side.decoder
         if decoder is not None and decoder.codec is not None and decoder.codec.may_leave:
-            other = self._opposite(side)
+            other = self.opposite(side)
             method = "" if other is None or other.requests is None else other.requests.method
             if other is not None and other.protocol != side.protocol and other.is_foreign(side):
                 method = UNKNOWN_METHOD
@@ -698,7 +608,7 @@ class Conversations:
                         if messages[start - 1].time_us <= messages[at].time_us:
                             break
                         start -= 1
-                    messages[start:] = sorted(messages[start:], key=_completed_us)
+                    messages[start:] = sorted(messages[start:], key=completed_us)
 
     # --- messages -------------------------------------------------------------------------------------
 
@@ -719,14 +629,13 @@ class Conversations:
                 if note.code == "joined-middle":
                     side.incomplete = side.broken = side.doubtful = True
                     decoder.joined = True
-                    decoder.role = self._role(side)
+                    decoder.role = self.role_of(side)
         if piece.gap:
             side.incomplete = side.broken = True
-            other = self._opposite(side)
-            side.doubtful = (side.doubtful and decoder.joined) or (other is not None and other.is_foreign(side))
+            side.cut_off(self.opposite(side))
             records = decoder.gap(piece.gap)
             if records:
-                side.cut_off(records[-1])
+                side.cut_at(records[-1])
             self._give(side, records, messages)
             if decoder.left and side.decoder is decoder:
                 self._leave(side, messages)
@@ -736,7 +645,7 @@ class Conversations:
             side.awaited = True
             if side.datagrams:
                 decoder.joined = False  # each datagram begins with a message
-            decoder.role = self._role(side)
+            decoder.role = self.role_of(side)
         size: i64 = len(piece.data)
         if size == 0:
             return
@@ -751,31 +660,23 @@ class Conversations:
         side.opposite = piece.opposite
         side.arrivals.append(Arrival(start, start + size, piece.complete_us, piece.packets, piece.acked))
         side.held += size + ARRIVAL_COST
-        self._held += size + ARRIVAL_COST
+        self.held += size + ARRIVAL_COST
         if side.datagrams:
             self._give(side, decoder.close(piece.data), messages)
         else:
             self._give(side, decoder.feed(piece.data), messages)
             if decoder.joined and side.held and side.awaited:
-                self._unproved[_key(side.flow, side.direction)] = side
+                self._unproved[key_of(side.flow, side.direction)] = side
             if decoder.joined and (side.doubtful or side.next_phase > side.phase):
                 if side.decoder is decoder:
                     self._take_afresh(side, self._reconsider(side, messages), messages)
         if decoder.left and side.decoder is decoder:
             self._leave(side, messages)
 
-    def _role(self, side: Side) -> str:
-        """Whether a direction has only requests or only replies, "" if that is not known."""
-        other = self._opposite(side)
-        role = side.role
-        if not role and other is not None:
-            role = _COUNTERPARTS.get(other.role, "")
-        return "" if role == "both" else role
-
     def _relieve(self, messages: list[Message]) -> None:
         """Cut off the longest message that waits for its end."""
         longest: Side | None = None
-        for side in self._sides.values():
+        for side in self.sides.values():
             if longest is None or side.held > longest.held:
                 longest = side
         if longest is not None and longest.decoder is not None:
@@ -784,154 +685,12 @@ class Conversations:
             self._give(longest, longest.decoder.close(), messages)
 
     def _give(self, side: Side, records: list[Record], messages: list[Message]) -> None:
-        if self._unproved and records and _key(side.flow, side.direction) in self._unproved:
+        if self._unproved and records and key_of(side.flow, side.direction) in self._unproved:
             self._give_between(side, records, messages)
             return
         for record in records:
-            self._message(side, record, messages)
-
-    def _message(self, side: Side, record: Record, messages: list[Message]) -> None:
-        """Append a record's message: where its bytes came from, its notes, its pair."""
-        end: i64 = record.offset + record.length
-        freed: i64 = record.length
-        time_us: i64 = side.flow.last_us
-        packets: tuple[int, ...] = ()
-        arrivals = side.arrivals
-        first: i64 = side.arrival
-        at = first
-        count: i64 = len(arrivals)
-        after: i64 = first  # of the last arrival that has bytes of the record
-        if first < count:
-            side.began_us = arrivals[first].time_us
-        while at < count:
-            arrival = arrivals[at]
-            time_us = arrival.time_us
-            if len(packets) < PACKETS:
-                packets = packets + arrival.packets if packets else arrival.packets
-            else:
-                packets = packets[: PACKETS - 1] + arrival.packets
-            after = at + 1
-            if arrival.end > end:
-                break
-            at += 1
-            freed += ARRIVAL_COST
-            if arrival.end == end:
-                break
-        sources = tuple(arrivals[first:after]) if self.arrivals else _NO_ARRIVALS
-        if at == count:
-            arrivals.clear()
-            at = 0
-        elif 2 * at > count:
-            del arrivals[:at]
-            at = 0
-        side.arrival = at
-        side.taken = end
-        side.held -= freed
-        self._held -= freed
-        notes = side.notes
-        if notes is not None:
-            attached = [note for note in notes if note.offset <= end]
-            if attached:
-                rest = [note for note in notes if note.offset > end]
-                side.notes = rest or None
-                record.extra_notes = [*(record.extra_notes or ()), *attached]
-        pair: i64 = 0
-        latency: int | None = None
-        exchange: Exchange | None = None
-        watched: Side | None = None
-        root = record.root
-        if record.codec is None:
-            self._count_foreign(side, record)
-        elif root is None:
-            side.damaged = side.broken = True
-            root = record.headed  # half of a call
-        if root is not None and record.codec is not None:
-            exchange = record.codec.exchange(root)
-            role = exchange.role
-            if role:
-                if role != side.role:
-                    side.role = role if not side.role else "both"
-                other = self._opposite(side)
-                if other is None:
-                    other = self._begin(side.flow, 1 - side.direction)
-                if role == "reply":
-                    pair, asked_us = self._pairs.answered(side, other, exchange, record, time_us)
-                    if 0 < asked_us <= time_us:
-                        latency = int(time_us - asked_us)
-                else:
-                    pair = self._pairs.requested(side, exchange, record, time_us)
-                if record.codec.may_leave:
-                    watched = side if role == "reply" else other
-            if record.codec.contextual:
-                before = None if side.incomplete and not side.context else side.context
-                record.context = record.codec.context(
-                    root, before, self._pairs.key if role == "reply" else ""
-                )
-                side.context = record.context or side.context
-        if self.sources:
-            latency_us: i64 = -1 if latency is None else latency
-            record.origin = side.origin(self.file, self.files, packets, time_us, pair, latency_us)
-        messages.append(
-            Message(
-                side.flow,
-                side.direction,
-                record,
-                int(time_us),
-                packets,
-                int(pair),
-                latency,
-                sources,
-                exchange,
-            )
-        )
-        if watched is not None:
-            self._watch(watched, messages)
-
-    def _late(self, side: Side, piece: Piece, messages: list[Message]) -> None:
-        """Append what late bytes hold: messages in no pair, and errors."""
-        protocol = side.protocol
-        if protocol == UNKNOWN and self.protocol is not None:
-            protocol = self.protocol
-        for record, arrivals, packets in late_records(piece, protocol, self._role(side)):
-            if record.codec is None:
-                self._count_foreign(side, record)
-            time_us = arrivals[-1].time_us
-            if self.sources:
-                record.origin = side.origin(self.file, self.files, packets, time_us, 0, -1)
-            sources = arrivals if self.arrivals else _NO_ARRIVALS
-            messages.append(
-                Message(side.flow, side.direction, record, int(time_us), packets, 0, None, sources)
-            )
-
-    def _count_foreign(self, side: Side, record: Record) -> None:
-        self.foreign += record.length
-        if not side.foreign:
-            side.foreign = True
-            other = self._opposite(side)
-            if other is None or not other.foreign:
-                self.foreign_flows += 1
-
-
-def _accepts(side: Side, messages: list[Message]) -> bool:
-    """Whether the last message of a direction is none that only asks to leave the protocol."""
-    for message in reversed(messages):
-        if message.flow is side.flow and message.direction == side.direction:
-            return message.exchange is None or message.exchange.role != "request"
-    return False
-
-
-def _completed_us(message: Message) -> int:
-    return message.time_us
+            self.give_message(side, record, messages)
 
 
 def _completed(piece: Piece) -> int:
     return piece.complete_us
-
-
-def _key(flow: Flow, direction: int) -> int:
-    return 2 * flow.number + direction
-
-
-def known_messages(messages: list[Message]) -> list[Message]:
-    """The messages of known protocols."""
-    return [message for message in messages if message.record.codec is not None]

@@ -15,6 +15,8 @@ from wirelens.codecs.registry import UNKNOWN
 
 PACKETS: Final = 64  # packet numbers in a record at most: its first ones and its last
 
+ARRIVAL_COST: Final = 128  # what a piece counts besides its bytes until a record has taken them
+
 State = tuple[Any, ...]  # nested tuples of numbers, text and bytes
 
 
@@ -26,9 +28,7 @@ class Arrival:
     completed the stream up to `end`. `acked`: the acknowledgment number that came with them, -1 if unknown.
     """
 
-    def __init__(
-        self, start: i64, end: i64, time_us: i64, packets: tuple[int, ...], acked: i64 = -1
-    ) -> None:
+    def __init__(self, start: i64, end: i64, time_us: i64, packets: tuple[int, ...], acked: i64 = -1) -> None:
         self.start: Final[i64] = start
         self.end: Final[i64] = end
         self.time_us: Final[i64] = time_us
@@ -175,7 +175,7 @@ class Side:
         return max(longest, b"".join(part), key=len)
 
     def beyond(self) -> bytes:
-        """The bytes that wait, after the message by which it leaves its protocol; none if that is not there."""
+        """The bytes that wait, after the message by which it leaves its protocol; none without that."""
         decoder = self.decoder
         if decoder is None or decoder.codec is None or not self.waiting:
             return b""
@@ -219,7 +219,7 @@ class Side:
             decoder.track = other.decoder.track
 
     def expect(self, other: "Side", sure: bool) -> None:
-        """Have this direction leave its protocol, too, as the other one just did; `sure`: it accepted that."""
+        """Have this direction leave its protocol as the other one just did; `sure`: it accepted that."""
         if self.named and self.protocol != other.left:
             self.phase = other.phase  # it was found to be of another one already
             return
@@ -238,6 +238,22 @@ class Side:
         acked: i64 = self.arrivals[-1].acked if self.arrivals else -1
         return acked >= 0 and (acked - number) & 0xFFFFFFFF < 1 << 31
 
+    def opening(self, most: int) -> i64:
+        """The end of the next message, if the stream may be of another protocol after it; or 0.
+
+        `most` bytes are looked at, of it and of the pieces that wait.
+        """
+        decoder = self.decoder
+        if decoder is None or decoder.codec is None:
+            return 0
+        head = decoder.peek(most)
+        for piece in self.waiting or ():
+            if piece.gap or len(head) >= most:
+                break
+            head += piece.data
+        size = decoder.codec.opens(head)
+        return self.taken + size if size else 0
+
     def unknowing(self, start: i64, time_us: i64) -> i64:
         """How many bytes from `start` on, in no record yet, were sent before it knew that the other one left.
 
@@ -254,7 +270,7 @@ class Side:
         return max(0, end - start)
 
     def follows(self, piece: Piece) -> bool:
-        """Whether a piece, before which nothing is known to be whole, was sent when the other one had left."""
+        """Whether a piece was sent when the other direction, which accepted that, had left its protocol."""
         if self.next_phase <= self.phase or not self.next_sure:
             return False
         known = self.next_from >= 0 and piece.acked >= 0
@@ -262,15 +278,23 @@ class Side:
         joined = joins(piece) if decoder is None else piece.gap > 0 or decoder.joined
         return self.knows(piece.acked) if known else joined
 
-    def cut_off(self, record: Record) -> None:
-        """Take in the last record before a gap."""
+    def cut_off(self, other: "Side | None") -> None:
+        """Take in that bytes are missing here."""
+        self.doubtful = self.doubtful and self.decoder is not None and self.decoder.joined
+        if other is not None and other.is_foreign(self):
+            self.doubtful = True
+
+    def cut_at(self, record: Record) -> None:
+        """Take in the last record before missing bytes, whose head may have been cut."""
         error = record.error
         if error is not None and error.code == "truncated" and record.codec is not None:
-            self.doubtful = record.codec.may_leave and record.codec.left_by(record.raw) == 0
+            self.doubtful = self.doubtful or (
+                record.codec.may_leave and record.codec.left_by(record.raw) == 0
+            )
             self.tried = 0
 
     def is_foreign(self, other: "Side") -> bool:
-        """Whether it is of a protocol that cannot be that of the other direction, which is no longer either."""
+        """Whether its protocol shows that the other direction, too, must have left the one it had."""
         if not self.named or not other.named or self.protocol == other.protocol or self.phase < other.phase:
             return False
         codec = registry.get(other.protocol)
@@ -365,7 +389,21 @@ class Side:
 
     def load(self, state: State, waiting: Waiting) -> None:
         """Continue with what `save` gave; `waiting`: the requests of all directions."""
-        _, decoder, pieces, order, numbers, protocol, arrivals, notes, requests, flags, losses, tcp, following = state
+        (
+            _,
+            decoder,
+            pieces,
+            order,
+            numbers,
+            protocol,
+            arrivals,
+            notes,
+            requests,
+            flags,
+            losses,
+            tcp,
+            following,
+        ) = state
         self.decoder = None if decoder is None else Decoder.load(decoder)
         self.waiting = [Piece.load(self.flow, self.direction, piece) for piece in pieces] or None
         self.order = list(order) or None

@@ -46,7 +46,9 @@ from wirelens.codecs.tape import Tape
 from wirelens.codecs.words import count
 
 
-def decode_message(cursor: Cursor, tape: Tape, final: bool, tunnel: bool = False, perhaps: bool = False) -> None:
+def decode_message(
+    cursor: Cursor, tape: Tape, final: bool, tunnel: bool = False, perhaps: bool = False
+) -> None:
     """See Codec.decode. A body that ends with the connection ends with the input, if that is final.
 
     `tunnel`: a response is to CONNECT, so one of status 2xx has no body whatever its headers state;

@@ -228,10 +228,10 @@ def test_unknown_traffic_is_given_out_and_not_kept() -> None:
         for said in talk.say(0, data):
             assert said.record.codec is None
             total += said.record.length
-        assert conversations._heads + conversations._held < module.HEAD + len(data)
+        assert conversations._heads + conversations.held < module.HEAD + len(data)
     total += sum(said.record.length for said in conversations.close())
     assert total == 100 * len(data)
-    assert conversations._heads == conversations._held == 0
+    assert conversations._heads == conversations.held == 0
 
 
 def test_waiting_bytes_of_all_flows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +253,7 @@ def test_a_message_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     said = talk.say(0, b"\x16\xff\xff\xff" + bytes(1000))
     for _ in range(100):
         said += talk.say(0, bytes([1]) * 1000)
-        assert talk.conversations._held <= 1 << 16
+        assert talk.conversations.held <= 1 << 16
     assert said[0].record.error is not None
     assert "capture-limit" in [note.code for note in said[0].record.notes]
 
@@ -274,7 +274,7 @@ def test_flows_are_forgotten_when_both_sides_have_ended() -> None:
     (answer,) = talk.say(1, reply(1))
     assert answer.latency_us == 1000
     talk.say(1, b"", end="fin")
-    assert not conversations._sides
+    assert not conversations.sides
     assert conversations.close() == []
 
 
@@ -320,8 +320,8 @@ def test_nothing_is_kept_of_ended_captures(shared: Path) -> None:
         reader, conversations = Reader(), Conversations()
         for piece in [*fed(reader, path.read_bytes()), *reader.close()]:
             conversations.feed([piece])
-        assert not conversations._sides, path
-        assert conversations._held == conversations._heads == 0
+        assert not conversations.sides, path
+        assert conversations.held == conversations._heads == 0
 
 
 def test_arrivals_are_those_of_the_record() -> None:

@@ -304,7 +304,7 @@ def joined_late(saved: bool = False) -> list[Message]:
     found += talk.say(1, answered, end="fin")
     found += talk.say(0, traffic.magline(5, 7, bytes(4)), end="fin")
     assert talk.conversations.close() == []
-    assert talk.conversations._heads == talk.conversations._held == 0
+    assert talk.conversations._heads == talk.conversations.held == 0
     return found
 
 
