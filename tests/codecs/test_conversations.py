@@ -409,3 +409,90 @@ def test_both_directions_leave_a_protocol_in_which_they_were_joined() -> None:
     assert [message.pair_number > 0 for message in messages if message.record.protocol == "bolt"] == [
         True
     ] * 6
+
+
+GET = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: bolt\r\n\r\n"
+SWITCHING = b"HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: bolt\r\n\r\n"
+JOINED = (Note("joined-middle", 0, ""),)
+
+
+def bolt_calls(talk: Talk, numbers: range, gaps: tuple[int, int] = (0, 0)) -> list[Message]:
+    messages: list[Message] = []
+    for number in numbers:
+        first = number == numbers.start
+        for direction, kind, command in ((0, 1, 1), (1, 0, 2)):
+            data = traffic.bolt(kind, command, number, b"<q00000%d>" % number)
+            messages += talk.say(direction, data, gap=gaps[direction] if first else 0)
+    for direction in (0, 1):
+        messages += talk.say(direction, b"", end="fin")
+    return messages + talk.conversations.close()
+
+
+@pytest.mark.parametrize("tail", [b"", b"Upgrade: bolt\r\n\r\n"])
+def test_a_server_whose_101_was_not_captured_follows_its_client(tail: bytes) -> None:
+    talk = Talk(Conversations(), flow(ports=(40000, 8080)))
+    messages = talk.say(0, GET)
+    if tail:
+        messages += talk.say(1, tail, notes=JOINED)
+        messages += bolt_calls(talk, range(1, 4))
+    else:
+        messages += talk.say(1, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        messages += bolt_calls(talk, range(1, 4), (0, len(SWITCHING)))
+    assert [message.time_us for message in messages] == sorted(message.time_us for message in messages)
+    assert [one.pair_number > 0 for one in messages if one.record.protocol == "bolt"] == [True] * 6
+    errors = [one.record for one in messages if one.record.error is not None]
+    assert [(record.protocol, record.raw) for record in errors] == [("http", tail)] * bool(tail)
+
+
+@pytest.mark.parametrize(("asked", "accepted"), [(40, 40), (20, 40), (40, 0)])
+def test_cut_heads_lead_out_of_http(asked: int, accepted: int) -> None:
+    """The bytes of each segment that were captured; a head of which nothing was captured is a gap."""
+    talk = Talk(Conversations(), flow(ports=(40000, 8080)))
+    messages = talk.say(0, GET[:asked])
+    if accepted:
+        messages += talk.say(1, SWITCHING[:accepted])
+    else:
+        messages += talk.say(1, b"Switching\r\n", notes=JOINED)
+    messages += bolt_calls(talk, range(1, 4), (len(GET) - asked, len(SWITCHING) - max(accepted, 11)))
+    assert [one.pair_number > 0 for one in messages if one.record.protocol == "bolt"] == [True] * 6
+
+
+def test_a_cut_request_whose_body_is_no_protocol_stays_http() -> None:
+    talk = Talk(Conversations(), flow(ports=(40000, 8080)))
+    head = b"POST /a HTTP/1.1\r\nHost: a\r\nContent-"
+    messages = talk.say(0, head) + talk.say(0, bytes(range(200, 250)), gap=40)
+    messages += talk.say(1, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    messages += talk.say(0, traffic.http_request(b"<q000001>"), gap=9) + talk.say(1, traffic.http_reply(b"-"))
+    messages += talk.conversations.close()
+    assert {one.record.protocol for one in messages} == {"http"}
+    assert sum(one.record.error is None for one in messages) == 3
+
+
+@pytest.mark.parametrize("phrase", [b"OK", b"Connection established"])
+@pytest.mark.parametrize("joined", [False, True])
+def test_what_follows_a_reply_to_connect(phrase: bytes, joined: bool) -> None:
+    """Also where CONNECT was captured late, or not at all."""
+    talk = Talk(Conversations(), flow(ports=(40000, 8080)))
+    for direction in (0, 1):
+        talk.flow.directions[direction].sequence = 1000
+    messages: list[Message] = []
+    if not joined:
+        messages += talk.say(0, b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n")
+    messages += talk.say(1, b"HTTP/1.1 200 " + phrase + b"\r\n\r\n", notes=JOINED if joined else ())
+    messages += bolt_calls(talk, range(1, 4))
+    assert [one.pair_number > 0 for one in messages if one.record.protocol == "bolt"] == [True] * 6
+    assert all(one.record.error is None for one in messages)
+
+
+def test_after_an_upgrade_that_was_not_captured_nothing_is_invented() -> None:
+    """Frames of WebSocket, in both directions, after heads of which only ends were captured."""
+    conversations = Conversations()
+    talk = Talk(conversations, flow(ports=(40000, 8080)))
+    messages = talk.say(0, GET[:40]) + talk.say(1, SWITCHING[:40])
+    frames = bytes.fromhex("818537fa213d7f9f4d5158"), bytes.fromhex("810548656c6c6f")
+    for direction, frame, lost in ((0, frames[0], len(GET) - 40), (1, frames[1], len(SWITCHING) - 40)):
+        messages += talk.say(direction, frame * 5, gap=lost)
+    messages += conversations.close()
+    known = [one.record for one in messages if one.record.codec is not None]
+    assert [record.offset for record in known] == [0, 0]
+    assert conversations.foreign == 5 * len(frames[0]) + 5 * len(frames[1])
