@@ -58,7 +58,8 @@ class Conversations(Messages):
         self._unproved: dict[int, Side] = {}  # joined in the middle, with bytes before the first message
         self._heads: i64 = 0
         self._order: i64 = 0  # number of pieces that had to wait
-        self._afresh: list[Piece] | None = None  # what `_give_between` takes in their turn
+        self._afresh: list[Piece] | None = None  # what `_take_held` takes in their turn
+        self._left = False  # whether a direction just left its protocol
 
     def feed(self, pieces: list[Piece]) -> list[Message]:
         """The messages that these pieces complete."""
@@ -70,6 +71,7 @@ class Conversations(Messages):
     def _add(self, piece: Piece, messages: list[Message]) -> None:
         flow = piece.flow
         direction = piece.direction
+        first = len(messages)
         key = key_of(flow, direction)
         side = self.sides.get(key)
         if piece.late:
@@ -89,6 +91,18 @@ class Conversations(Messages):
             self._relieve(messages)
         if piece.end:
             self._end(side, messages)
+        if self._left:
+            self._in_order(first, messages)
+
+    def _in_order(self, first: int, messages: list[Message]) -> None:
+        """Bring the last messages, all of one flow, in the order of the capture: it left a protocol."""
+        self._left = False
+        ordered = sorted(messages[first:], key=completed_us)
+        while ordered and first and messages[first - 1].flow is ordered[0].flow:
+            if messages[first - 1].time_us <= ordered[0].time_us:
+                break
+            first -= 1
+        messages[first:] = sorted(messages[first:], key=completed_us)
 
     def begin(self, flow: Flow, direction: int) -> Side:
         """The state of a direction that had none."""
@@ -116,7 +130,10 @@ class Conversations(Messages):
         messages: list[Message] = []
         for side in list(self.sides.values()):
             if not side.ended:
+                first = len(messages)
                 self._end(side, messages)
+                if self._left:
+                    self._in_order(first, messages)
         for side in list(self._undecided.values()):  # those whose other direction has nothing
             self._decide(side, True, messages)
         for side in self.sides.values():  # those whose other direction has nothing
@@ -300,6 +317,7 @@ class Conversations(Messages):
                 if verdict.protocol != UNKNOWN:
                     both = True
                     more, places = self._fix(other, verdict)
+                    self.watch(side)
                     waiting, order = in_order(waiting, order, more, places)
         if held:
             waiting = sorted(waiting + held, key=_completed)
@@ -326,12 +344,7 @@ class Conversations(Messages):
         self.watch(side)
         self._undecided.pop(key_of(side.flow, side.direction), None)
         self._heads -= side.waiting_bytes
-        side.waiting_bytes = 0
-        waiting = side.waiting or []
-        order = side.order or []
-        side.waiting = None
-        side.order = None
-        return waiting, order
+        return side.release()
 
     def _take(self, side: Side | None, piece: Piece, messages: list[Message]) -> None:
         """Decode a piece that waited, or let it wait again.
@@ -353,12 +366,11 @@ class Conversations(Messages):
         """Detect afresh what follows a message after which the stream is of another protocol."""
         decoder = side.decoder
         assert decoder is not None
-        other = self.opposite(side)
-        if other is None:
-            other = self.begin(side.flow, 1 - side.direction)
+        other = self.opposite(side) or self.begin(side.flow, 1 - side.direction)
         phase: i64 = max(side.phase + 1, other.phase)
         if other.decoder is not None and other.protocol == side.protocol:
             phase = max(phase, other.phase + 1)
+        self._left = True
         pieces = self.begin_afresh(side, decoder.rest(), phase)
         if other.phase < phase:
             other.expect(side, accepts(side, messages))
@@ -409,9 +421,7 @@ class Conversations(Messages):
             pieces = self._part(side, head, side.phase + 1, messages, head == 0)
             other.expect(side, False)
             return pieces
-        if not side.doubtful:
-            return []
-        if other is not None and self._opens(other, side, messages):
+        if not side.doubtful or (other is not None and self._opens(other, side, messages)):
             return []
         if not max(1, 2 * side.tried) <= waiting <= HEAD:
             return []
@@ -464,14 +474,12 @@ class Conversations(Messages):
         decoder = side.decoder
         assert decoder is not None
         assert decoder.codec is not None
+        self._left = True
         self._unproved.pop(key_of(side.flow, side.direction), None)
         rest = decoder.rest()
         if size > 0:
             start = int(side.position - len(rest))
             self.give_message(side, inside_message(decoder.codec, start, rest[:size]), messages)
-            if len(messages) > 1 and messages[-2].flow is side.flow:
-                if messages[-1].time_us < messages[-2].time_us:
-                    messages[-2], messages[-1] = messages[-1], messages[-2]
         pieces = self.begin_afresh(side, rest[size:], phase)
         side.inside = inside
         return pieces
@@ -517,11 +525,8 @@ class Conversations(Messages):
         """The pieces of a direction that `_hold` kept, which it no longer does."""
         if side is None or side.decoder is None or not side.waiting:
             return []
-        held = side.waiting
-        side.waiting = None
         self._heads -= side.waiting_bytes
-        side.waiting_bytes = 0
-        return held
+        return side.release()[0]
 
     def _end_held(self, side: Side | None, messages: list[Message]) -> None:
         """End a direction whose end waited with its pieces."""
@@ -576,13 +581,14 @@ class Conversations(Messages):
         self._afresh = afresh
         for piece in held:
             while afresh and afresh[0].complete_us <= piece.complete_us:
-                self._take(side, afresh.pop(0), messages)
+                again = afresh.pop(0)
+                self._take(side if again.direction == side.direction else other, again, messages)
             if 0 <= last_us <= piece.complete_us and side.decoder is decoder:
                 self._unproved[key] = side  # so that it waits again
             self._take(other, piece, messages)
         self._afresh = before
         for piece in afresh:
-            self._take(side, piece, messages)
+            self._take(side if piece.direction == side.direction else other, piece, messages)
 
     def watch(self, side: Side, messages: list[Message] | None = None) -> None:
         """Let a direction's decoder know which request the next reply is to, if its framing depends on it.
@@ -598,17 +604,9 @@ class Conversations(Messages):
             codec = decoder.codec
             decoder.codec = codec.replying_to(method)
             if method and messages is not None and decoder.codec is not codec and not decoder.left:
-                at = len(messages)
                 self._give(side, decoder.again(), messages)
                 if decoder.left and side.decoder is decoder:
                     self._leave(side, messages)
-                if at < len(messages):
-                    start = at
-                    while start and messages[start - 1].flow is side.flow:
-                        if messages[start - 1].time_us <= messages[at].time_us:
-                            break
-                        start -= 1
-                    messages[start:] = sorted(messages[start:], key=completed_us)
 
     # --- messages -------------------------------------------------------------------------------------
 
@@ -637,8 +635,12 @@ class Conversations(Messages):
             if records:
                 side.cut_at(records[-1])
             self._give(side, records, messages)
-            if decoder.left and side.decoder is decoder:
-                self._leave(side, messages)
+            followed = side.next_phase > side.phase and side.follows(piece)
+            if side.decoder is decoder and (decoder.left or followed):
+                if followed:
+                    self.begin_afresh(side, b"", side.next_phase)
+                else:
+                    self._leave(side, messages)
                 piece.notes = ()
                 self._take(side, piece, messages)
                 return

@@ -174,6 +174,15 @@ class Side:
             part.append(piece.data)
         return max(longest, b"".join(part), key=len)
 
+    def release(self) -> tuple[list[Piece], list[int]]:
+        """The pieces that waited, and their places; they no longer do."""
+        waiting = self.waiting or []
+        order = self.order or []
+        self.waiting = None
+        self.order = None
+        self.waiting_bytes = 0
+        return waiting, order
+
     def beyond(self) -> bytes:
         """The bytes that wait, after the message by which it leaves its protocol; none without that."""
         decoder = self.decoder
