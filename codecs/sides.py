@@ -413,7 +413,9 @@ class Side:
             tcp,
             following,
         ) = state
-        self.decoder = None if decoder is None else Decoder.load(decoder)
+        if decoder is not None:
+            self.decoder = Decoder.load(decoder)
+            self.decoder.stays_left = True
         self.waiting = [Piece.load(self.flow, self.direction, piece) for piece in pieces] or None
         self.order = list(order) or None
         self.waiting_bytes, self.tried, self.held, self.position, self.taken = numbers
