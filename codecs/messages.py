@@ -86,7 +86,7 @@ class Messages:
         """The state of a direction that had none."""
         raise NotImplementedError
 
-    def watch(self, side: Side, messages: list[Message]) -> None:
+    def watch(self, side: Side, messages: list[Message] | None = None) -> None:
         """Let a direction's decoder know which request the next reply is to, if its framing depends on it."""
         raise NotImplementedError
 
