@@ -144,14 +144,14 @@ class Conversations(Messages):
     def save(self) -> State:
         """The state of all directions that have not ended, for `load` of another `Conversations`."""
         return (
-            (int(self.pairs.number), int(self._order)),
+            (int(self.pairs.number), int(self._order), tuple(self._unproved)),
             tuple([side.save() for side in self.sides.values()]),
         )
 
     def load(self, state: State, flows: list[Flow]) -> None:
         """Continue what `save` gave; `flows` are those that the assembler has loaded."""
         by_number = {flow.number: flow for flow in flows}
-        (self.pairs.number, self._order), sides = state
+        (self.pairs.number, self._order, unproved), sides = state
         for plain in sides:
             number, direction = plain[0]
             flow = by_number.get(number)
@@ -165,17 +165,12 @@ class Conversations(Messages):
             self._heads += side.waiting_bytes
             if side.decoder is None and side.waiting_bytes:
                 self._undecided[key] = side
-        for key, side in self.sides.items():
+        for side in self.sides.values():
             side.share_track(self.opposite(side))
             self.watch(side)
-            other = self.opposite(side)
-            if not side.awaited:
-                continue
-            if side.decoder is None:
-                if side.waiting_bytes and other is not None and side.phase > other.phase:
-                    self._unproved[key] = side
-            elif side.decoder.joined and side.held:
-                self._unproved[key] = side
+        for key in unproved:
+            if key in self.sides:
+                self._unproved[key] = self.sides[key]
 
     def _end(self, side: Side, messages: list[Message]) -> None:
         """End a direction; while its protocol is open, that of the other one may still name it."""
