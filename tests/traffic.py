@@ -581,6 +581,17 @@ def judge(connections: list[Connection], found: list[Message]) -> Figures:
     return figures
 
 
+def is_rest(lane: list[Connection], message: Message) -> bool:
+    """Whether it is an ESNP message without its first entries, which were sent before the capture began.
+
+    FLAG stands first and may be absent: the other entries are a whole message, too, and no reader can know.
+    """
+    assert message.record.root is not None
+    raw = message.record.root.raw
+    sent = [one.data for made in lane if made.joined and made.protocol == "esnp" for one in made.script]
+    return raw not in sent and any(data.endswith(raw) for data in sent)
+
+
 def judge_lane(lane: list[Connection], found: list[Message]) -> Figures:
     """Compare what was found of a client's port with the connections that it had, one after the other."""
     figures = Figures()
@@ -609,7 +620,8 @@ def judge_lane(lane: list[Connection], found: list[Message]) -> Figures:
     for marker, messages in shown.items():
         if marker and made.transport == "tcp":
             whole = [time for time in sent.get(marker, []) if time >= 0]
-            figures.invented += max(0, len(messages) - len(whole))
+            rests = sum(is_rest(lane, message) for message in messages)
+            figures.invented += max(0, len(messages) - len(whole) - rests)
             for message, time in zip(messages, whole, strict=False):
                 figures.mistimed += not made.joined and message.time_us != time
     flows: dict[int, list[Message]] = {}

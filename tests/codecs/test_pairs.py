@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import wirelens
-from wirelens.codecs.captures import Flow, Piece
+from wirelens.codecs.captures import Flow, Piece, Reader
 from wirelens.codecs.codes import Note
 from wirelens.codecs.conversations import Conversations, Message
 
@@ -76,6 +76,32 @@ def test_the_size_of_chunks_changes_nothing(kind: tuple[object, ...], seed: int)
     assert len(whole) > 60
     for size in (100, 1000):
         assert found(size) == whole
+
+
+@pytest.mark.parametrize("condition", ["all", "snapped"])
+@pytest.mark.parametrize("kind", traffic.TUNNELS, ids=lambda kind: str(kind[0]))
+def test_saving_after_each_piece_changes_nothing(kind: tuple[object, ...], condition: str) -> None:
+    def found(save: bool) -> list[tuple[object, ...]]:
+        reader, conversations = Reader(), Conversations()
+        flows: dict[int, Flow] = {}
+        messages: list[Message] = []
+        given = [pieces for part in parts for pieces in reader.steps(part)]
+        for piece in [piece for pieces in [*given, reader.close()] for piece in pieces]:
+            flows[piece.flow.number] = piece.flow
+            messages += conversations.feed([piece])
+            if save:
+                state = conversations.save()
+                conversations = Conversations()
+                conversations.load(state, list(flows.values()))
+                assert conversations.save() == state
+        messages += conversations.close()
+        return sorted(
+            (one.flow.number, one.direction, one.record.offset, one.record.protocol, one.time_us, one.pair)
+            for one in messages
+        )
+
+    _, parts = traffic.capture(kind, condition, 20, 3)
+    assert found(True) == found(False)
 
 
 def test_the_first_reply_of_a_flow_comes_after_its_request(shared: Path) -> None:
