@@ -1,4 +1,4 @@
-"""The messages of one end: what is kept of each until the two ends are joined, some 90 bytes.
+"""The messages of one end: what is kept of each until the two ends are joined, some 100 bytes.
 
 They are in the order of their streams. Beyond a bound they are in files, of which some pages are in memory.
 """
@@ -35,10 +35,11 @@ BLOCK: Final = 1 << 18  # messages that are sorted in memory if there are more
 HEAD: Final = 16  # bytes of a message that are compared where the rest was not captured
 WAITING: Final = 1 << 14  # messages that may still be sent again; then they are packed
 COPIES: Final = 1 << 16  # messages that were not captured once whose `Copies` are in memory
-TYPES: Final = "qqqqqqqqiBHiiHqi"  # of the columns, in memory
+TYPES: Final = "qIqqqqqqiBHiiHqi"  # of the columns, in memory
 PAGE_ROWS: Final = 64
 MOST: Final = 1 << 31
 NEVER: Final = (0, 0, 0)
+LONGEST: Final = (1 << 32) - 1  # longer messages (bodies of HTTP) count as this long
 
 ONCE: Final = 1  # flags of a message: captured once
 EARLY_COPY: Final = 2  # a copy was sent before those that were captured
@@ -130,8 +131,10 @@ class Table:
         self.clocks: list[tuple[int, int]] = []
         self.times: list[tuple[int, int]] = []  # of the clocks: of the first and the last message
         self.last_us = -1
-        self._limit = limit
+        self._limit: Final = limit
         self._arrays = [array(code) for code in TYPES]
+        self._held: list[list[array[int]]] = []  # full ones, which never grow: that would scatter memory
+        self._block = BLOCK if spill is None else max(1, min(BLOCK, limit))
         self._pairs = 0  # the highest number of one
         self._requests: Numbers = array("q")
         self._replies: Numbers = array("q")
@@ -168,6 +171,7 @@ class Table:
             transmission = _of_datagram(message)
         else:
             transmission = history.take(sender.sequence, record.offset, length)
+        length = min(length, LONGEST)
         if record.codec is None:
             return
         number = self._numbers.get(flow.number)
@@ -243,8 +247,7 @@ class Table:
         if self._blocks is None or self.spill is None:
             self._sort(begins)
         else:
-            if self._arrays[0]:
-                self._flush(self.spill)
+            self._flush(self.spill)
             self._sort_blocks(self._blocks, self.spill, begins)
         for one in self._datagrams():
             self._mark_duplicates(one)
@@ -260,33 +263,45 @@ class Table:
 
     def _sort(self, places: array[int]) -> None:
         """Put the messages of each stream together; `places` is where it begins, and is used up."""
-        arrays = self._arrays
+        self._hold()
         order = array("q", bytes(NUMBER * self.count))
-        for index, stream in enumerate(arrays[-1]):
+        for index, stream in enumerate(chain.from_iterable([block[-1] for block in self._held])):
             order[places[stream]] = index
             places[stream] += 1
-        for one in self._datagrams():
-            datagrams = sorted(order[one.start : one.stop], key=arrays[0].__getitem__)
-            order[one.start : one.stop] = array("q", datagrams)
-        for number, column in enumerate(arrays):
-            arrays[number] = array(column.typecode, map(column.__getitem__, order))
+        arrays: list[array[int]] = []
+        for number, code in enumerate(TYPES):
+            column = array(code)
+            for block in self._held:
+                column.extend(block[number])
+                del block[number][:]
+            if not number:
+                for one in self._datagrams():
+                    datagrams = sorted(order[one.start : one.stop], key=column.__getitem__)
+                    order[one.start : one.stop] = array("q", datagrams)
+            arrays.append(array(code, map(column.__getitem__, order)))
         arrays[-1] = array("i", [-1]) * self.count
+        self._held.clear()
         self._assign(arrays)
         self._requests = array("i", [-1]) * (self._pairs + 1)
         self._replies = array("i", [-1]) * (self._pairs + 1)
 
-    def _flush(self, spill: Spill) -> None:
-        """Write messages to a file, in the order of capture."""
-        if self._blocks is None:
-            self._blocks = spill()
-        size = len(self._arrays[0])
-        for at in range(0, size, BLOCK):
-            for column in self._arrays:
-                self._blocks.write(column[at : at + BLOCK])
-            self._sizes.append(min(BLOCK, size - at))
+    def _hold(self) -> None:
+        """End a block."""
+        self._held.append([column[:] for column in self._arrays])
         for column in self._arrays:
             del column[:]
-        self._limit = BLOCK
+
+    def _flush(self, spill: Spill) -> None:
+        """Write messages to a file, in the order of capture."""
+        self._hold()
+        if self._blocks is None:
+            self._blocks = spill()
+            self._block = BLOCK
+        for block in self._held:
+            for column in block:
+                self._blocks.write(column)
+            self._sizes.append(len(block[0]))
+        self._held.clear()
 
     def _sort_blocks(self, blocks: BinaryIO, spill: Spill, places: array[int]) -> None:
         """The same with those that were written, in other files."""
@@ -377,8 +392,13 @@ class Table:
         )
         for column, value in zip(self._arrays, values, strict=True):
             column.append(value)
-        if self.spill is not None and len(self._arrays[0]) >= self._limit:
+        if len(self._arrays[0]) < self._block:
+            return
+        held = self._block * (len(self._held) + 1)
+        if self.spill is not None and (self._blocks is not None or held >= self._limit):
             self._flush(self.spill)
+        else:
+            self._hold()
 
     def _keep(self, copies: Copies) -> int:
         """Keep copies; a number that `copies_of` finds them by."""
