@@ -104,6 +104,7 @@ class Graph:
         self.matcher: Final = Matcher(self.ignored.patterns)
         self._numbers: Final[dict[int, int]] = {}  # of lists, maps and objects, by their index on the tape
         self._open: Final[list[int]] = []
+        self._refers = False  # whether it has a reference so far
         self._classes: Final[dict[int, list[str]]] = {}  # names of classes by where they are defined
         self._sketches: Final[dict[int, frozenset[bytes]]] = {}
         self._read(root)
@@ -170,9 +171,10 @@ class Graph:
     def _enter(self, stack: list["_Container"], node: Node, parent: int, step: Step, states: States) -> None:
         """Add a value; one with members is closed later."""
         kind = node.kind
+        plain = kind not in _CONTAINERS
         number = len(self.nodes)
         self.nodes.append(node)
-        self.scalars.append(self.scalars[-1] + (kind not in t.CONTAINERS and step != KEY))
+        self.scalars.append(self.scalars[-1] + (plain and step != KEY))
         self.parents.append(parent)
         self.steps.append(step)
         depth = self.depths[parent] + 1 if parent >= 0 else 0
@@ -183,13 +185,13 @@ class Graph:
         self.reach.append(NOWHERE)
         self.members.append(_NO_MEMBERS)
         self.items.append(_NO_ITEMS)
-        if kind == t.REF:
-            self.sorts.append(REFERENCE)
-            self.labels.append(b"")
-            self.keys.append(b"")
-            self._refer(node, number, depth)
-            return
-        if kind not in t.CONTAINERS:
+        if plain:
+            if kind == t.REF:
+                self.sorts.append(REFERENCE)
+                self.labels.append(b"")
+                self.keys.append(b"")
+                self._refer(node, number, depth)
+                return
             label = self._label(node, kind)
             self.sorts.append(SCALAR)
             self.labels.append(label)
@@ -220,6 +222,7 @@ class Graph:
 
     def _refer(self, node: Node, number: int, depth: int) -> None:
         """The key of a reference."""
+        self._refers = True
         target = self._numbers.get(node.target, -1)
         if target < 0:
             self.keys[number] = _key(b"?%d" % node.reference)
@@ -245,9 +248,10 @@ class Graph:
         inside = [inner for inner in container.inside if inner != LEFT_OUT]
         label = self.labels[number]
         keys = self.keys
-        for inner in inside:
-            self.loose[number] = self.loose[number] or self.loose[inner]
-            self.reach[number] = min(self.reach[number], self.reach[inner])
+        if self._refers:
+            for inner in inside:
+                self.loose[number] = self.loose[number] or self.loose[inner]
+                self.reach[number] = min(self.reach[number], self.reach[inner])
         if self.sorts[number] == ITEMS:
             self.items[number] = inside
             keys[number] = _key(label + b"\0" + b"".join([keys[inner] for inner in inside]))
@@ -360,6 +364,8 @@ class _Container:
         return self.children[at].field.name or str(at)
 
 
+_CONTAINERS: Final = frozenset(t.CONTAINERS)
+_LENGTHS: Final = [bytes([length]) for length in range(DIGEST)]
 _NO_MEMBERS: Final[dict[Edge, int]] = {}
 _NO_ITEMS: Final[list[int]] = []
 _NO_NAMES: Final[list[str]] = []
@@ -368,7 +374,7 @@ _NO_NAMES: Final[list[str]] = []
 def _key(label: bytes) -> bytes:
     """A digest of a label; short labels stand for themselves."""
     if len(label) < DIGEST:
-        return bytes([len(label)]) + label
+        return _LENGTHS[len(label)] + label
     return b"\x10" + blake2b(label, digest_size=DIGEST).digest()
 
 
