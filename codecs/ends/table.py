@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Spill: TypeAlias = Callable[[], BinaryIO]  # makes a temporary file
 
-MOST_MESSAGES: Final = 2_000_000  # of both ends together, which are held in memory
+MOST_MESSAGES: Final = 1_500_000  # of both ends together, which are held in memory: 250 MB
 BLOCK: Final = 1 << 18  # messages that are sorted in memory if there are more
 HEAD: Final = 16  # bytes of a message that are compared where the rest was not captured
 WAITING: Final = 1 << 14  # messages that may still be sent again; then they are packed
