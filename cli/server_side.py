@@ -23,7 +23,8 @@ def server_side(function: Command) -> Command:
         type=click.Path(),
         metavar="FILE...",
         help="Captures of the same connections at the server's end, up to the next option: splits each call "
-        "into the way there, the server and the way back. Beyond 1.5 million messages it uses temporary files.",
+        "into the way there, the server and the way back. Beyond 1.5 million messages it uses temporary "
+        "files.",
     )
     return decorate(function)
 
