@@ -71,7 +71,7 @@ class Conversations(Messages):
     def _add(self, piece: Piece, messages: list[Message]) -> None:
         flow = piece.flow
         direction = piece.direction
-        first = len(messages)
+        first: i64 = len(messages)
         key = key_of(flow, direction)
         side = self.sides.get(key)
         if piece.late:
@@ -94,14 +94,9 @@ class Conversations(Messages):
         if self._left:
             self._in_order(first, messages)
 
-    def _in_order(self, first: int, messages: list[Message]) -> None:
-        """Bring the last messages, all of one flow, in the order of the capture: it left a protocol."""
+    def _in_order(self, first: i64, messages: list[Message]) -> None:
+        """Bring the last messages, of a flow that left a protocol, in the order of the capture."""
         self._left = False
-        ordered = sorted(messages[first:], key=completed_us)
-        while ordered and first and messages[first - 1].flow is ordered[0].flow:
-            if messages[first - 1].time_us <= ordered[0].time_us:
-                break
-            first -= 1
         messages[first:] = sorted(messages[first:], key=completed_us)
 
     def begin(self, flow: Flow, direction: int) -> Side:
@@ -130,7 +125,7 @@ class Conversations(Messages):
         messages: list[Message] = []
         for side in list(self.sides.values()):
             if not side.ended:
-                first = len(messages)
+                first: i64 = len(messages)
                 self._end(side, messages)
                 if self._left:
                     self._in_order(first, messages)

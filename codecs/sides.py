@@ -33,7 +33,7 @@ class Arrival:
         self.end: Final[i64] = end
         self.time_us: Final[i64] = time_us
         self.packets: Final = packets
-        self.acked: Final[i64] = acked
+        self.acked: Final = acked
 
 
 class Side:
@@ -343,7 +343,7 @@ class Side:
                     (),
                     "",
                     -1,
-                    int(arrival.acked),
+                    arrival.acked,
                     int(self.opposite),
                 )
                 pieces.append(again)
@@ -376,7 +376,7 @@ class Side:
                 int(arrival.end),
                 int(arrival.time_us),
                 arrival.packets,
-                int(arrival.acked),
+                arrival.acked,
             )
             for arrival in self.arrivals[self.arrival :]
         ]
