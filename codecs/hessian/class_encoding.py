@@ -27,19 +27,6 @@ class KnownClass:
         self.text_name = b""
         self.text_keys: list[bytes] = []
 
-    def has_keys(self, keys: list[str]) -> bool:
-        """Whether these are the class's keys in their order, maybe with `$id` after the first."""
-        own = self.keys
-        more: i64 = len(keys) - len(own)
-        if more != 0 and (more != 1 or keys[1] != "$id"):
-            return False
-        at: i64 = 0
-        for key in own:  # lists' own comparison takes twice the instructions
-            if key != keys[at]:
-                return False
-            at += 1 + more if at == 0 else 1
-        return True
-
 
 # The class last defined under a name, by dialect: messages repeat the same few. Of the three caches of class
 # definitions (see well_known_classes.py), the one that the JSON keys of an object lead to.
@@ -94,6 +81,12 @@ class Classes(Texts):
                 self.defined.append(known)
             self.numbers[definition] = number
         return number
+
+    def forget_last(self, known: KnownClass) -> None:
+        """Take back that the class was defined, which was the last to be."""
+        del self.numbers[known.definition]
+        self.defined.pop()
+        self.class_count -= 1
 
     def number_by_key(self, key: tuple[str | bytes, ...]) -> int:
         """The number of a class by its `class_key`, -1 if it is not defined yet."""

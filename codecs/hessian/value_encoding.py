@@ -29,6 +29,7 @@ from wirelens.codecs.hessian.texts import cesu8
 from wirelens.codecs.hessian.well_known_classes import VALUED
 from wirelens.codecs.json_input import NOT_FINITE, did_you_mean, hex_bytes, none_of
 from wirelens.codecs.node import ONLY_VALUE, Json
+from wirelens.codecs.numbers import DATE_LENGTH, NO_DATE, read_date
 from wirelens.codecs.tape import MOST_LEVELS
 
 # Kinds of tagged values.
@@ -76,6 +77,7 @@ TAGS: Final[dict[str, _Tag]] = {
 OBJECT_KEYS: Final = ("$class", "$id", "$wire", "$fields", ONLY_VALUE)  # of an object, besides its fields
 
 _NO_NAMES: Final[list[str]] = []  # of fields
+_SHORT: Final = (1 << 62) - 1  # what compiled code compares without a call
 
 
 @mypyc_attr(acyclic=True)
@@ -115,23 +117,14 @@ class Encoder(Classes):
         self.frame = None
         item: Any = value
         while True:
-            if isinstance(item, str):
-                self.write_text(item)
+            if self._leaf(item):
+                pass
             elif isinstance(item, dict):
                 self._dict(item)
-            elif item is None:
-                out.append(0x4E)
-            elif isinstance(item, bool):
-                out.append(0x54 if item else 0x46)
-            elif isinstance(item, int):
-                if -0x80000000 <= item <= 0x7FFFFFFF:
-                    self.write_int(item)
-                else:
-                    self.write_long(item)
             elif isinstance(item, list):
                 self._list(item, None, USUAL, ITEMS)
             else:
-                self.write_double(item)
+                self.write_long(item)
             frame: Frame | None = self.frame
             while frame is not None and frame.next == frame.size:
                 if frame.closer >= 0:
@@ -143,6 +136,48 @@ class Encoder(Classes):
             item = frame.items[frame.next]
             frame.next += 1
 
+    def _leaf(self, item: Any) -> bool:
+        """Write a value that has nothing inside and no mistake; False, and nothing is written, for others."""
+        if isinstance(item, str):
+            self.write_text(item)
+        elif item is None:
+            self.out.append(0x4E)
+        elif isinstance(item, bool):
+            self.out.append(0x54 if item else 0x46)
+        elif isinstance(item, int):
+            if not -0x80000000 <= item <= 0x7FFFFFFF:
+                return False
+            self.write_int(item)
+        elif isinstance(item, float):
+            self.write_double(item)
+        elif isinstance(item, dict) and len(item) == 1:
+            for name, value in item.items():
+                if name == "$long" and isinstance(value, int) and -_SHORT <= value <= _SHORT:
+                    if isinstance(value, bool):
+                        return False
+                    self.write_i64(value)
+                    return True
+                if name == "$date" and isinstance(value, str) and len(value) == DATE_LENGTH:
+                    moment = read_date(value.encode()) if value.isascii() else NO_DATE
+                    if moment != NO_DATE:
+                        self.write_moment(moment, None)
+                        return True
+            return False
+        else:
+            return False
+        return True
+
+    def _leaves(self, items: list[Any]) -> i64:
+        """Write the items before the first one that is no leaf; the index of that one.
+
+        Most containers have only leaves: written at once, they need no frame.
+        """
+        at: i64 = 0
+        size: i64 = len(items)
+        while at < size and self._leaf(items[at]):
+            at += 1
+        return at
+
     # --- tagged values ----------------------------------------------------------------------------------
 
     def _dict(self, item: dict[str, Any]) -> None:
@@ -152,10 +187,6 @@ class Encoder(Classes):
                 break
             if name == "$class":
                 self._object(item, value)
-            elif name == "$long" and len(item) == 1:
-                self.write_long(self._integer_under(value, name))
-            elif name == "$date" and len(item) == 1:
-                self.write_date(value, None)
             elif name == "$ref" and len(item) == 1:
                 self._reference(value, None)
             elif name == "$type" and len(item) == 2 and self.dialect == d.FINAL:
@@ -163,18 +194,29 @@ class Encoder(Classes):
             else:
                 self._tagged(item)
             return
-        items: list[Any] = []
+        out = self.out
+        size = len(out)
+        out.append(0x48)
+        rest: list[Any] | None = None
         for name, value in item.items():
-            if name and ord(name[0]) == 0x24:  # $
+            if name and ord(name[0]) == 0x24:
+                out.truncate(size)
                 self._tagged(item)
                 return
-            items.append(name)
-            items.append(value)
-        if self.dialect == d.FINAL:
-            self.out.append(0x48)
-            self._open(items, KEYS, _NO_NAMES, 0x5A)
-        else:
+            if rest is not None:
+                rest.append(name)
+                rest.append(value)
+            elif self.dialect == d.FINAL:
+                self.write_text(name)
+                if not self._leaf(value):
+                    rest = [name, value]
+        if self.dialect != d.FINAL:
+            out.truncate(size)
             self._map(item, None, USUAL, KEYS)
+        elif rest is None:
+            self._open([], KEYS, _NO_NAMES, 0x5A)
+        else:
+            self._open(rest, KEYS, _NO_NAMES, 0x5A, 1)
 
     def _type_and_value(self, item: dict[str, Any], kind: Json) -> None:
         """Write a typed list in its usual form, or leave a value of another tag to `_tagged`."""
@@ -193,7 +235,7 @@ class Encoder(Classes):
             self._type_text(kind)
         if size > 7:
             self.write_int(size)
-        self._open(items, TAGGED_ITEMS, _NO_NAMES, -1)
+        self._open(items, TAGGED_ITEMS, _NO_NAMES, -1, self._leaves(items))
 
     def _tagged(self, item: dict[str, Json]) -> None:
         """Write a value given as a JSON object with a key that starts with $."""
@@ -377,11 +419,14 @@ class Encoder(Classes):
 
     def _open(self, items: list[Any], naming: i64, names: list[str], closer: i64, first: i64 = 0) -> None:
         """Make `items`, from index `first` on, the next to write: the members of a list, map or object."""
-        frame = Frame(self.frame, items, naming, names, closer, first)
-        if frame.level >= MOST_LEVELS:
+        outer = self.frame
+        if outer is not None and outer.level >= MOST_LEVELS - 1:
             raise self.error(f"more than {MOST_LEVELS:,} containers inside one another")
-        self.frame = frame
         self.count += 1
+        if first < len(items):
+            self.frame = Frame(outer, items, naming, names, closer, first)
+        elif closer >= 0:
+            self.out.append(u8(closer))
 
     def _list(self, items: list[Any], kind: Json, wire: dict[str, Json], naming: i64) -> None:
         """Write the head of a list; its items follow."""
@@ -389,7 +434,7 @@ class Encoder(Classes):
         size = len(items)
         if self.dialect == d.FINAL and kind is None and size <= 7 and not wire:
             out.append(0x78 + size)
-            self._open(items, naming, _NO_NAMES, -1)
+            self._open(items, naming, _NO_NAMES, -1, self._leaves(items))
             return
         given = wire.get("type")
         number = self._type_number(kind, given)
@@ -448,7 +493,7 @@ class Encoder(Classes):
                 else:
                     out.append(0x6C)
                     write_i32_be(out, i32(declared))
-        self._open(items, naming, _NO_NAMES, closer)
+        self._open(items, naming, _NO_NAMES, closer, self._leaves(items))
 
     def _map(self, value: Json, kind: Json, wire: dict[str, Json], naming: i64) -> None:
         """Write the head of a map; its keys and values follow."""
@@ -488,21 +533,52 @@ class Encoder(Classes):
 
     def _object(self, item: dict[str, Any], name: Json) -> None:
         """Write the head of an object, after its class definition if that is new; its fields follow."""
-        known: KnownClass | None = None
-        keys = list(item.keys())
         if isinstance(name, str) and self.dialect != d.V1:
             known = find_known(self.dialect, name)
-            if known is None or not known.has_keys(keys):
-                known = _new_class(name, keys)
-        if known is None:
-            self._unusual_object(item)
-            return
-        first: i64 = 1
-        if len(keys) > len(known.keys):
-            self._label(item)
-            first = 2
+            if known is not None and self._known_object(item, known):
+                return
+            known = _new_class(name, list(item.keys()))
+            if known is not None and self._known_object(item, known):
+                return
+        self._unusual_object(item)
+
+    def _known_object(self, item: dict[str, Any], known: KnownClass) -> bool:
+        """Write an object of a known class, up to the first field that is no leaf; the others come next.
+
+        False, and nothing is written, if its keys are not those of the class, maybe with `$id` after the
+        first. Keys are compared as fields are written: lists of keys and of values cost a tenth of it all.
+        """
+        keys = known.keys
+        labelled = len(item) == len(keys) + 1
+        if not labelled and len(item) != len(keys):
+            return False
+        out = self.out
+        size = len(out)
+        classes = self.class_count
         self.open_object(known)
-        self._open(list(item.values()), FIELDS, keys, -1, first)
+        rest: list[Any] = []
+        at: i64 = 0
+        label_next = labelled
+        for key, value in item.items():
+            if at == 1 and label_next:
+                label_next = False
+                same = key == "$id"
+                if same:
+                    continue
+            else:
+                same = key == keys[at]
+            if not same:
+                out.truncate(size)
+                if self.class_count > classes:
+                    self.forget_last(known)
+                return False
+            at += 1
+            if at > 1 and (len(rest) > 0 or not self._leaf(value)):
+                rest.append(value)
+        if labelled:
+            self._label(item)
+        self._open(rest, FIELDS, keys[len(keys) - len(rest) :], -1)
+        return True
 
     def open_object(self, known: KnownClass) -> None:
         """Write the head of an object of a known class."""

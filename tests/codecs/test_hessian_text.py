@@ -189,6 +189,28 @@ def test_classes_that_share_a_slot_are_both_known() -> None:
     assert written_as_read(text, FINAL) == written_as_read(text, FINAL) == outcome(text, FINAL)
 
 
+def test_layouts_of_one_class_take_turns() -> None:
+    name = {"$class": "example.text.Turns"}
+    layouts = [
+        {**name, "a": 1, "b": [2]},
+        {**name, "b": 1, "a": {"$date": 60000}},
+        {**name, "$id": 3, "a": "x", "b": 2},
+        {**name, "a": 1, "$id": 4, "b": 2},
+        {**name, "a": 1, "c": 1},
+        {**name, "a": 1},
+    ]
+    values = [layouts[at] for at in (0, 1, 2, 0, 4, 5, 3, 1)]
+    assert codecs.encode({"values": [*values, name, name]}, FINAL).count(b"example.text.Turns") == 5
+    for some in (values[:3], [values[1], values[0]], [values[3], *values[4:]]):
+        text = json.dumps({"values": some})
+        data = codecs.encode_text(text, FINAL)
+        expected = [{key: one[key] for key in one if key != "$id"} for one in some]
+        shown = codecs.decode(data, FINAL)[0].json_text(plain=True)
+        plain = json.dumps({"values": expected}).replace('{"$date": 60000}', '"1970-01-01T00:01:00.000Z"')
+        assert json.loads(shown)["message"] == json.loads(plain)
+        check(text)
+
+
 def test_long_texts() -> None:
     for size in (31, 32, 1023, 1024, 0x8000, 0x8001):
         for letter in ("a", "é", "📱"):
