@@ -515,7 +515,7 @@ def _decoding() -> list[Row]:
             "encode",
             "Hessian 2.0, JSON objects → bytes",
             "hessian.js encode",
-            1,
+            2.5,
             partial(against_javascript, "back", "back", "hessian2"),
             own=own("back", "hessian2"),
         )
@@ -525,7 +525,7 @@ def _decoding() -> list[Row]:
             "encode-text",
             "Hessian 2.0, JSON text → bytes",
             "hessian.js encode, from objects",
-            None,
+            1.5,
             partial(against_javascript, "text-back", "back", "hessian2"),
             own=own("text-back", "hessian2"),
         )
