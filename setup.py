@@ -50,6 +50,7 @@ INTERPRETED = (
     "codecs/mevent/hdf_encoding.py",  # likewise
     "codecs/protobuf_encoding.py",
     "codecs/jsonb/scalar_encoding.py",
+    "codecs/scan_uncompiled.py",
     "codecs/sizes.py",  # for one option of one command
     "codecs/captures/annotating.py",  # most of it is copying
     "codecs/captures/pasting",  # one text at a time, most of it regular expressions

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CLOSED_PIPE: Final = 141  # exit status in a shell of a command that SIGPIPE ended
 BLOCK: Final = 1 << 16  # bytes collected before they are written
+LARGE: Final = 1 << 14  # bytes that are written as they are: joining would copy them
 PAGER: Final = "less"
 
 
@@ -249,6 +250,10 @@ class Output:
             else:
                 self.drawn.append(text)
             return
+        if len(text) >= LARGE:
+            self._write_parts()
+            self._open().write(text)
+            return
         self.parts.append(text)
         self.waiting += len(text)
         if self.waiting >= BLOCK:
@@ -259,13 +264,16 @@ class Output:
         self.flush()
         self._open().write(data)
 
+    def _write_parts(self) -> None:
+        if self.parts:
+            parts, self.parts, self.waiting = self.parts, [], 0
+            self._open().write(b"".join(parts))
+
     def flush(self) -> None:
         """Write what is collected, so that the reader sees it while more input is awaited."""
         if self.held is not None:
             return
-        if self.parts:
-            parts, self.parts, self.waiting = self.parts, [], 0
-            self._open().write(b"".join(parts))
+        self._write_parts()
         if self.file is not None:
             self.file.flush()
 

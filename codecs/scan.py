@@ -1,10 +1,8 @@
 """Looking over bytes, eight at a time: what is plain text, what is JSON as it stands, what equals what.
 
-Uncompiled, each step of that is slow, and what Python itself has for the purpose is used: a message takes a
-fourth less.
+Uncompiled, scan_uncompiled.py takes the place of the functions that it has.
 """
 
-import re
 from typing import Final
 
 from librt.strings import (
@@ -22,8 +20,6 @@ SLOTS: Final = 1024
 # By first byte of a character in UTF-8: whether it may be one that JSON has escaped.
 _HIDES: Final = bytes([byte in b"\xc2\xd8\xdb\xdc\xe0\xe1\xe2\xef\xf0\xf3" for byte in range(256)])
 _SHORT: Final = 96  # bytes that are copied by words
-_INTERPRETED: Final = __file__.endswith(".py")
-_PLAIN: Final = re.compile(rb"[ !#-\[\]-~]*+")
 
 
 def plain_end(data: bytes, at: i64, end: i64) -> i64:
@@ -31,8 +27,6 @@ def plain_end(data: bytes, at: i64, end: i64) -> i64:
 
     `end`, a position in the data, if there is none before it.
     """
-    if _INTERPRETED:
-        return _PLAIN.match(data, at, end).end()  # type: ignore[union-attr]  # it matches nothing too
     # Products, because compiled code takes no literal of more than 62 bits as a native number.
     ones: i64 = 0x0101010101010101
     spaces = ones * 0x20
@@ -158,8 +152,6 @@ def past_space(data: bytes, at: i64) -> i64:
 
 def slot_of(data: bytes, at: i64, size: i64) -> i64:
     """A hash below SLOTS of the name of `size` bytes at a position: the index of its entry in a table."""
-    if _INTERPRETED:
-        return hash(data[at : at + size]) & (SLOTS - 1)
     key = size
     if size >= 8:
         # names differ in their last word, rarely in the package they start with
@@ -176,8 +168,6 @@ def slot_of(data: bytes, at: i64, size: i64) -> i64:
 
 def starts_with(data: bytes, at: i64, prefix: bytes) -> bool:
     """Whether `prefix` is at a position of the data."""
-    if _INTERPRETED:
-        return data.startswith(prefix, at)
     size: i64 = len(prefix)
     if at + size > len(data):
         return False
@@ -195,8 +185,6 @@ def starts_with(data: bytes, at: i64, prefix: bytes) -> bool:
 
 def same_bytes(data: bytes, first: i64, second: i64, size: i64) -> bool:
     """Whether two ranges of the data are equal."""
-    if _INTERPRETED:
-        return data[first : first + size] == data[second : second + size]
     end = first + size
     while first + 8 <= end:
         if read_i64_le(data, first) != read_i64_le(data, second):
@@ -213,7 +201,7 @@ def same_bytes(data: bytes, first: i64, second: i64, size: i64) -> bool:
 
 def write_part(out: BytesWriter, data: bytes, at: i64, end: i64) -> None:
     """Write data[at:end]; short parts without making an object of them."""
-    if end - at > _SHORT or _INTERPRETED:
+    if end - at > _SHORT:
         out.write(data[at:end])
         return
     while at + 8 <= end:
@@ -228,3 +216,9 @@ def write_part(out: BytesWriter, data: bytes, at: i64, end: i64) -> None:
         at += 2
     if left & 1:
         out.append(data[at])
+
+
+if __file__.endswith(".py"):  # a function's own test for it would take 1 % of a message's time
+    from wirelens.codecs import scan_uncompiled
+
+    globals().update(scan_uncompiled.FUNCTIONS)
