@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from librt.strings import BytesWriter
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i64, mypyc_attr, u8
 
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.text_encoding import Texts
+from wirelens.codecs.hessian.well_known_classes import VALUED
 from wirelens.codecs.json_text import quoted
 from wirelens.codecs.node import Json
 from wirelens.codecs.scan import SLOTS, slot_of, starts_with
@@ -26,6 +27,15 @@ class KnownClass:
         # in UTF-8, the keys as JSON text with colons; only of the final dialect
         self.text_name = b""
         self.text_keys: list[bytes] = []
+
+
+def new_class(name: str, keys: list[str]) -> KnownClass | None:
+    """The class of an object with these keys, if they are "$class", maybe "$id", then fields."""
+    if len(keys) > 1 and keys[1] == "$id":
+        keys = keys[:1] + keys[2:]
+    if keys[0] != "$class" or any(key.startswith("$") for key in keys[1:]):
+        return None
+    return None if len(keys) == 1 and name in VALUED else KnownClass(name, keys)
 
 
 # The class last defined under a name, by dialect: messages repeat the same few. Of the three caches of class
@@ -81,6 +91,15 @@ class Classes(Texts):
                 self.defined.append(known)
             self.numbers[definition] = number
         return number
+
+    def open_object(self, known: KnownClass) -> None:
+        """Write the head of an object of a known class."""
+        number = self.number_of(known)
+        if self.dialect == d.FINAL and number <= 15:
+            self.out.append(u8(0x60 + number))
+        else:
+            self.out.append(0x4F if self.dialect == d.FINAL else 0x6F)
+            self.write_int(number)
 
     def forget_last(self, known: KnownClass) -> None:
         """Take back that the class was defined, which was the last to be."""

@@ -13,7 +13,14 @@ from mypy_extensions import i32, i64, mypyc_attr, u8
 
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.hessian import vocabulary as d
-from wirelens.codecs.hessian.class_encoding import USUAL, Classes, KnownClass, class_key, find_known
+from wirelens.codecs.hessian.class_encoding import (
+    USUAL,
+    Classes,
+    KnownClass,
+    class_key,
+    find_known,
+    new_class,
+)
 from wirelens.codecs.hessian.json_path import (
     FIELD_PAIRS,
     FIELDS,
@@ -537,7 +544,7 @@ class Encoder(Classes):
             known = find_known(self.dialect, name)
             if known is not None and self._known_object(item, known):
                 return
-            known = _new_class(name, list(item.keys()))
+            known = new_class(name, list(item.keys()))
             if known is not None and self._known_object(item, known):
                 return
         self._unusual_object(item)
@@ -579,15 +586,6 @@ class Encoder(Classes):
             self._label(item)
         self._open(rest, FIELDS, keys[len(keys) - len(rest) :], -1)
         return True
-
-    def open_object(self, known: KnownClass) -> None:
-        """Write the head of an object of a known class."""
-        number = self.number_of(known)
-        if self.dialect == d.FINAL and number <= 15:
-            self.out.append(u8(0x60 + number))
-        else:
-            self.out.append(0x4F if self.dialect == d.FINAL else 0x6F)
-            self.write_int(number)
 
     def _unusual_object(self, item: dict[str, Json]) -> None:
         """Write the head of an object that has more than a class and fields, or of any object in 1.0."""
@@ -696,12 +694,3 @@ class Encoder(Classes):
             members.append(key)
             members.append(member)
         self._open(members, KEYS, _NO_NAMES, 0x7A)
-
-
-def _new_class(name: str, keys: list[str]) -> KnownClass | None:
-    """The class of an object with these keys, if they are "$class", maybe "$id", then fields."""
-    if len(keys) > 1 and keys[1] == "$id":
-        keys = keys[:1] + keys[2:]
-    if keys[0] != "$class" or any(key.startswith("$") for key in keys[1:]):
-        return None
-    return None if len(keys) == 1 and name in VALUED else KnownClass(name, keys)
