@@ -25,7 +25,7 @@ LEAST_BAR: Final = 8  # cells
 MOST_BAR: Final = 24
 MOST_OUTCOME: Final = 40  # cells of an outcome; what is longer follows on the next line
 LEAST_OUTCOME: Final = 8
-LEAST_NAME: Final = 16
+LEAST_NAME: Final = 12
 INDENT: Final = 7  # cells before what follows on the next line
 LEAST_WIDTH: Final = 32  # cells of a line; on narrower ones there are
 NARROW: Final = 2  # cells before it
@@ -174,7 +174,8 @@ class CallTable:
         self.most_outcome = max(self.widths[4] + rest, LEAST_OUTCOME)
         rest += self.widths[4] - self.most_outcome
         self.widths[4] = self.most_outcome
-        self.most_name = self.widths[3] = max(self.widths[3] + min(rest, 0), LEAST_NAME)
+        least = min(LEAST_NAME, self.widths[3])
+        self.most_name = self.widths[3] = max(self.widths[3] + min(rest, 0), least)
 
     def _widen(self, cells: list[list[Line]]) -> None:
         measure = self.layout.cells
