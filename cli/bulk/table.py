@@ -6,7 +6,7 @@ import json
 import posixpath
 import uuid
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from wirelens.cli.bulk.files import Folder
 from wirelens.cli.tables import columns as shared
@@ -252,7 +252,29 @@ class PartWriter:
         self._end()
 
 
-class RecordWriter(PartWriter):
+Rows = TypeVar("Rows", Columns, CallColumns)
+
+
+class ColumnWriter(PartWriter, Generic[Rows]):
+    """Rows given as `columns`, which a subclass makes a batch of."""
+
+    columns: Rows
+
+    def close(self, needed: bool = False) -> None:
+        """Write what is left and close the file."""
+        self._flush()
+        super().close(needed)
+
+    def _flush(self) -> None:
+        if self.columns.rows:
+            self.write(self._batch(), self.columns.size)
+            self.columns.clear()
+
+    def _batch(self) -> pa.RecordBatch:
+        raise NotImplementedError
+
+
+class RecordWriter(ColumnWriter[Columns]):
     """Rows of `messages` or of `quarantine`, given as `columns`. names: of files, by their numbers."""
 
     def __init__(
@@ -270,19 +292,11 @@ class RecordWriter(PartWriter):
         super().__init__(folder, table, parts, stem, form, metadata, run)
         self.columns = Columns(names, BATCH_ROWS, BATCH_BYTES, self._flush, points)
 
-    def close(self, needed: bool = False) -> None:
-        """Write what is left and close the file."""
-        self._flush()
-        super().close(needed)
-
-    def _flush(self) -> None:
-        columns = self.columns
-        if columns.rows:
-            self.write(record_batch(columns, self.schema), columns.size)
-            columns.clear()
+    def _batch(self) -> pa.RecordBatch:
+        return record_batch(self.columns, self.schema)
 
 
-class CallWriter(PartWriter):
+class CallWriter(ColumnWriter[CallColumns]):
     """Rows of `calls`, given as `columns`. names: of files, by their numbers."""
 
     def __init__(
@@ -296,16 +310,8 @@ class CallWriter(PartWriter):
         super().__init__(folder, "calls", parts, stem, "arrow")
         self.columns = CallColumns(names, points, BATCH_ROWS, BATCH_BYTES, self._flush)
 
-    def close(self, needed: bool = False) -> None:
-        """Write what is left and close the file."""
-        self._flush()
-        super().close(needed)
-
-    def _flush(self) -> None:
-        columns = self.columns
-        if columns.rows:
-            self.write(call_batch(columns, self.schema), columns.size)
-            columns.clear()
+    def _batch(self) -> pa.RecordBatch:
+        return call_batch(self.columns, self.schema)
 
 
 class RowWriter(PartWriter):
