@@ -1,8 +1,9 @@
 """JSON text of usual values to the bytes of Hessian 2.0, in one pass without objects for the values.
 
-It takes what `decode` shows of most messages, and text by hand with its members in the same order. All else,
-mistakes included, is refused: value_encoding.py then writes the message from its objects, and stays the one
-home of errors, labels and `$wire`. An order of bench/ takes 62,000 instructions rather than 216,000.
+It takes what `decode` prints of most messages, and text written by hand with its members in the same order.
+Everything else, mistakes included, is left to value_encoding.py, which writes the message from its objects:
+errors, `$wire`, and each `$id` that is not the index on the wire are handled only there. An order of bench/
+takes 62,000 instructions rather than 216,000.
 """
 
 from typing import Final
@@ -44,7 +45,7 @@ _NO_CLASS: Final = KnownClass("", [""])
 
 
 class UnusualError(Exception):
-    """Text that only the way through objects may encode, or refuse."""
+    """The text is for the encoder of objects, which writes it or reports a mistake."""
 
 
 @mypyc_attr(acyclic=True)
@@ -158,6 +159,7 @@ class TextEncoder(Encoder):
         return past_space(self.data, at + len(name))
 
     def _integer(self, at: i64) -> i64:
+        """Read an integer into `number`."""
         data = self.data
         negative = data[at] == 0x2D
         if negative:
@@ -179,7 +181,7 @@ class TextEncoder(Encoder):
     # --- values -----------------------------------------------------------------------------------------
 
     def _values(self, at: i64) -> i64:
-        """Write the values from the first one on, up to the end of their array."""
+        """Write the values of an array, from the first one at the position to its end."""
         data = self.data
         out = self.out
         while True:
@@ -266,7 +268,7 @@ class TextEncoder(Encoder):
         return at
 
     def _string(self, at: i64, escapes: bool = True) -> i64:
-        """Write a string, from behind its first quote on."""
+        """Write the string whose opening quote is before the position."""
         data = self.data
         out = self.out
         end = plain_end(data, at, len(data))
@@ -397,7 +399,7 @@ class TextEncoder(Encoder):
         self.type_count += 1
 
     def _braces(self, at: i64) -> i64:
-        """Write a value that is an object in JSON, or begin it; from behind its brace on."""
+        """Write the JSON object whose opening brace is before the position, or begin its container."""
         data = self.data
         if data[at] == 0x7D or data[at + 1] != 0x24:  # $
             return self._enter_map(at, _ENTRIES, 0, 0)

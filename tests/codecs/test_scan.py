@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from librt.strings import BytesWriter
 
 from wirelens import codecs
+from wirelens.codecs import scan_uncompiled
 from wirelens.codecs.numbers import (
     FIRST_MILLISECOND,
     LAST_MILLISECOND,
@@ -170,7 +171,7 @@ def test_parts_are_compared(data: bytes, other: bytes, at: int, place: int) -> N
 @given(st.binary(max_size=60), st.binary(max_size=9))
 def test_a_slot_is_the_same_wherever_the_name_lies(name: bytes, before: bytes) -> None:
     slot = slot_of(name, 0, len(name))
-    assert 0 <= slot < SLOTS
+    assert 0 <= slot < SLOTS == scan_uncompiled.SLOTS
     assert slot_of(before + name + b"more after", len(before), len(name)) == slot
 
 
