@@ -189,13 +189,22 @@ class Requests:
         The next request was sent after more had come than before the first: everything up to `start`, but not
         this reply.
         """
-        while len(self.queue) > 1:
-            first, second = self.queue[0].received, self.queue[1].received
-            if first < 0 or second < 0 or (second - start) & 0xFFFFFFFF >= length:
+        queue = self.queue
+        for at in range(1, len(queue)):
+            first, later = queue[0].received, queue[at].received
+            if first < 0 or later < 0:
                 break
-            if not 0 < (second - first) & 0xFFFFFFFF < WINDOW:
+            if (later - start) & 0xFFFFFFFF < length and 0 < (later - first) & 0xFFFFFFFF < WINDOW:
+                del queue[:at]
                 break
-            del self.queue[0]
+
+    def before(self, start: i64) -> bool:
+        """Whether the first request was sent before all bytes up to a reply at a sequence number had come.
+
+        Who waits for each reply before the next request has it answered by what came before that.
+        """
+        first: i64 = self.queue[0].received if self.queue else -1
+        return first >= 0 and 0 < (start - first) & 0xFFFFFFFF < WINDOW
 
     def expect(self, reply: Early) -> None:
         """Keep a reply that was captured before its request."""

@@ -118,7 +118,11 @@ class Pairs:
             end = (side.sequence + record.offset + record.length) & 0xFFFFFFFF
             if side.broken:
                 side.broken = False
-                requests.pass_over((end - record.length) & 0xFFFFFFFF, record.length)
+                start = (end - record.length) & 0xFFFFFFFF
+                requests.pass_over(start, record.length)
+                if requests.before(start) and _acked_more(side, other):
+                    requests.queue.clear()
+                    return self._unasked(side, other, exchange, record, time_us)
         key, request = requests.answer(exchange, _received(side, other), end)
         if request is None:
             return self._unasked(side, other, exchange, record, time_us)
@@ -181,9 +185,7 @@ class Pairs:
             sure = requests is not None
         else:
             acked = side.acked
-            first = other.sequence if other.sequence >= 0 else side.opposite
-            ahead: i64 = (acked - first - other.received) & 0xFFFFFFFF
-            early = acked >= 0 and first >= 0 and 0 < ahead < WINDOW and not other.ended
+            early = _acked_more(side, other)
             whole = not (side.incomplete or other.incomplete)
             sure = whole and other.named and not other.damaged
         key = exchange.first_key or exchange.key
@@ -213,6 +215,13 @@ class Pairs:
             requests.repeat(_digest(exchange, record), self.number, time_us)
         _note(record, "reply-first", "captured before its request")
         return self.number, 0
+
+
+def _acked_more(side: Side, other: Side) -> bool:
+    """Whether a side had received bytes of the other one that may still be captured."""
+    first = other.sequence if other.sequence >= 0 else side.opposite
+    ahead: i64 = (side.acked - first - other.received) & 0xFFFFFFFF
+    return side.acked >= 0 and first >= 0 and 0 < ahead < WINDOW and not other.ended
 
 
 def _received(side: Side, other: Side) -> i64:

@@ -224,6 +224,23 @@ def test_a_reply_captured_before_its_request() -> None:
     assert [side.unanswered + side.orphaned for side in talk.flow.directions] == [0, 0]
 
 
+def test_a_reply_captured_before_its_request_is_not_that_to_the_one_before() -> None:
+    """Replies without ids, of a stream joined in the middle of the first one."""
+    asked = [traffic.http_request(b"<q%06d>" % call) for call in range(3)]
+    answers = [traffic.http_reply(b"<r%06d>" % call) for call in range(3)]
+    known, sent = 28, len(asked[0])
+    talk = Talk(syn=False)
+    found = talk.say(1, answers[0][known:], sent)
+    found += talk.say(0, asked[0], -known)
+    found += talk.say(1, answers[1], 2 * sent)
+    found += talk.say(0, asked[1], len(answers[0]) - known)
+    found += talk.say(0, asked[2]) + talk.say(1, answers[2])
+    calls = [one.pair for one in found if one.record.error is None]
+    assert calls[1] == calls[2] != ""
+    assert calls[3] == calls[4] != ""
+    assert len({*calls}) == 3
+
+
 def test_a_reply_to_nothing_and_a_request_without_reply_are_counted() -> None:
     talk = Talk()
     talk.say(0, request(1))
