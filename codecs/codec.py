@@ -176,6 +176,8 @@ class Codec:
         0  # bytes after damage that have to be there, or the end, for the result of `resync` to stand
     )
     may_leave: bool = False  # whether after some messages the stream is of another protocol
+    form: str = ""  # the one of its forms that all messages of a connection have, once one of them showed it
+    has_forms: bool = False  # whether the next message may show that
     kinds: tuple[str, ...] = ()  # the words of `kind`; it may also give numbers that have no word
     contextual: bool = False  # whether its summaries depend on the messages before
     looked_up: tuple[str, ...] = ()  # short names in messages that the meaning of a call depends on
@@ -254,6 +256,14 @@ class Codec:
 
         UNKNOWN_METHOD: to one that was not captured, before what is of another protocol.
         """
+        return self
+
+    def after(self, root: Node) -> "Codec":
+        """The codec of a connection after one of its messages, which may show the form of the others."""
+        return self
+
+    def in_form(self, form: str) -> "Codec":
+        """The codec of a connection whose messages have this form, as `form` has it."""
         return self
 
     def opens(self, head: bytes) -> i64:

@@ -194,6 +194,7 @@ class Conversations(Messages):
 
     def _finish(self, side: Side, messages: list[Message]) -> None:
         """Give out what is left of a direction that has ended."""
+        side.learn_form(self.opposite(side))
         while side.decoder is not None:
             decoder = side.decoder
             self._give(side, decoder.close(), messages)

@@ -156,13 +156,16 @@ class Decoder:
             self.role,
             self.direction,
             track,
+            "" if self.codec is None else self.codec.form,
         )
 
     @staticmethod
     def load(state: tuple[Any, ...]) -> "Decoder":
         """A decoder that goes on where `save` was called."""
-        protocol, base, data, joined, role, direction, track = state
+        protocol, base, data, joined, role, direction, track, form = state
         decoder = Decoder(protocol, base)
+        if decoder.codec is not None:
+            decoder.codec = decoder.codec.in_form(form)
         decoder.joined = joined
         decoder.role = role
         decoder.direction = direction
@@ -304,6 +307,8 @@ class Decoder:
                 self.track.add(self.direction, tape)
             records.append(Record(codec, int(self._base + start), int(cursor.pos - start), tape))
             self._pos = cursor.pos
+            if codec.has_forms:
+                codec = self.codec = codec.after(Node(tape, 0, buffer))
             if codec.may_leave and codec.leaves(Node(tape, 0, buffer)):
                 self.left = True
                 return

@@ -263,7 +263,7 @@ def _middle(data: bytes, other: bytes, final: bool, known: list[str]) -> list[_W
         if at >= end:
             continue
         there = codec.probe(data[at : at + ENOUGH_BYTES], other)
-        bits = there.bits - MIDDLE
+        bits = there.bits + (there.at_end if final else 0.0) - MIDDLE
         place: i64 = at
         while place > 0:
             bits -= 1.0

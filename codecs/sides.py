@@ -289,9 +289,18 @@ class Side:
 
     def cut_off(self, other: "Side | None") -> None:
         """Take in that bytes are missing here."""
+        self.learn_form(other)
         self.doubtful = self.doubtful and self.decoder is not None and self.decoder.joined
         if other is not None and other.is_foreign(self):
             self.doubtful = True
+
+    def learn_form(self, other: "Side | None") -> None:
+        """Take in which form the messages of the other direction have, as those of a connection have one."""
+        decoder = self.decoder
+        if decoder is None or decoder.codec is None or not decoder.codec.has_forms or other is None:
+            return
+        if other.protocol == self.protocol and other.decoder is not None and other.decoder.codec is not None:
+            decoder.codec = decoder.codec.in_form(other.decoder.codec.form)
 
     def cut_at(self, record: Record) -> None:
         """Take in the last record before missing bytes, whose head may have been cut."""

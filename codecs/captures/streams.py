@@ -24,9 +24,7 @@ JOIN_DISTANCE: Final = 1 << 20  # a SYN belongs to bytes that begin at most this
 GAP_TIME_US: Final = 1_000_000  # how long to wait for missing bytes that the other side acknowledged
 SILENT_TIME_US: Final = 10_000_000  # the same where nothing is heard from the other side
 PROBE_TIME_US: Final = 1_000_000  # keep-alives are at least this far apart
-REUSE_TIME_US: Final = (
-    1_000_000  # an open connection is silent at least this long before its ports are reused
-)
+REUSE_TIME_US: Final = 1_000_000  # least silence of an open connection before its ports are reused
 OUT_OF_STEP: Final = 1 << 28  # bytes that lie this far back belong to another connection
 RESET_DISTANCE: Final = 1 << 20  # a reset counts if its number is at most this far from the expected one
 IN_FLIGHT: Final = 1 << 16  # bytes after a reset by the other side are at most this far ahead of the stream
@@ -576,8 +574,12 @@ class Assembler(Sequencer):
         if not side.started and self.is_followed(side, at + 1 if again else at, position, segment.time_us):
             return False
         certain = acked > position
+        doubtful = not again and segment.flags & PSH == 0
         if side.started:
             certain = certain and again
+            if certain and segment.time_us - side.held[at].time_us < PROBE_TIME_US:
+                certain = False  # perhaps one that was sent twice: what comes before it will show
+                doubtful = True
         elif not certain:
             known = side.has_hint and side.place(side.hint) == position + 1
             alone = again and not heard
@@ -586,7 +588,7 @@ class Assembler(Sequencer):
             if again:
                 self.drop_byte(side, position)
             return True
-        if not again and segment.flags & PSH == 0 and (side.doubt == NO_DOUBT or position < side.doubt):
+        if doubtful and (side.doubt == NO_DOUBT or position < side.doubt):
             side.doubt = position
         return False
 
@@ -681,9 +683,7 @@ class Assembler(Sequencer):
         flow.count(direction, int(time_us))
         size: i64 = len(segment.payload)
         self.payload += size
-        packets: tuple[int, ...] = segment.fragments
-        if not packets:
-            packets = (int(segment.packet),)
+        packets = segment.fragments or (int(segment.packet),)
         if segment.missing:
             side.note("snap-length", side.next + size, f"the capture cut off {segment.missing} bytes")
         if size:

@@ -12,15 +12,32 @@ from wirelens.codecs.mevent.vocabulary import REQUEST_HEAD
 from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
+PREFIXED: Final = "prefixed"  # forms: each message of a connection has the prefix of TCP,
+BARE: Final = "bare"  # or none has
+
 
 class Mevent(Codec):
     """mevent in both numberings, with and without the prefix of TCP."""
 
     kinds: tuple[str, ...] = ("request", "reply")
 
+    def __init__(self, name: str, form: str = "") -> None:
+        super().__init__(name)
+        self.form = form
+        self.has_forms = not form
+        self.prefixed: Final = form == PREFIXED
+
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""
-        decoding.decode(cursor, tape, final)
+        decoding.decode(cursor, tape, final, self.prefixed)
+
+    def after(self, root: Node) -> Codec:
+        """See Codec.after."""
+        return self.in_form(BARE if root.member("prefix") is None else PREFIXED)
+
+    def in_form(self, form: str) -> Codec:
+        """See Codec.in_form."""
+        return _FORMS.get(form, self)
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
@@ -66,3 +83,4 @@ class Mevent(Codec):
 
 
 CODECS: Final = (Mevent("mevent"),)
+_FORMS: Final[dict[str, Codec]] = {form: Mevent("mevent", form) for form in (PREFIXED, BARE)}

@@ -18,12 +18,12 @@ from wirelens.codecs.words import count
 CONTROLS: Final = rb"[\x00-\x08\x0e-\x1f\x7f]"  # compiled when it is first used
 
 
-def decode(cursor: Cursor, tape: Tape, final: bool) -> None:
-    """See Codec.decode."""
+def decode(cursor: Cursor, tape: Tape, final: bool, prefixed: bool = False) -> None:
+    """See Codec.decode; `prefixed`: the other messages of the connection have the prefix."""
     start = cursor.pos
     if cursor.left() < 8:
         raise cursor.short(8, "a mevent message")
-    length = prefix_length(cursor.data, start, cursor.end, final)
+    length = prefix_length(cursor.data, start, cursor.end, final, prefixed)
     if length < 0:
         raise cursor.short(-length, "a mevent message")
     if length == 0:
@@ -66,11 +66,12 @@ def word_at(data: bytes, at: i64) -> i64:
     return i64(read_i32_be(data, at)) & 0xFFFFFFFF
 
 
-def prefix_length(data: bytes, pos: i64, end: i64, final: bool) -> i64:
+def prefix_length(data: bytes, pos: i64, end: i64, final: bool, prefixed: bool = False) -> i64:
     """The length that a prefix at `pos` states; 0 if there is no prefix; -n asks for n bytes.
 
     A first word below 2^28 is a prefix or a reply's id. The words after it decide which, in the same way
-    whether they arrive at once or one by one.
+    whether they arrive at once or one by one. If the other messages of a connection are `prefixed`, one that
+    is cut is too.
     """
     length = word_at(data, pos)
     if length < 12 or length > v.MAX_ID:
@@ -79,6 +80,8 @@ def prefix_length(data: bytes, pos: i64, end: i64, final: bool) -> i64:
     second = word_at(data, pos + 4)
     top = second >> 28
     if top == 1 and length >= 4 + v.REQUEST_HEAD:
+        return length
+    if prefixed and final and left < length <= v.MAX_LENGTH and top == 0:
         return length
     if left < 12:
         if not final:

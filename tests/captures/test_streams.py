@@ -402,6 +402,13 @@ def test_a_keep_alive_after_missing_bytes_is_not_of_the_stream() -> None:
     assert (sink.data(), sink.close().notes()) == (b"abcdefg", [])
 
 
+def test_one_byte_that_was_sent_twice_before_those_that_it_follows() -> None:
+    sink = started()
+    one = segment(7, b"g")
+    sink.add(segment(1, b"abc"), one, answer(8), one, segment(4, b"def", PSH | ACK), segment(8, b"h"))
+    assert (sink.data(), sink.close().notes()) == (b"abcdefgh", [])
+
+
 @given(st.data())
 def test_keep_alives_at_any_place(draw: st.DataObject) -> None:
     """Joined anywhere, each side's stream begins with the first data that was captured."""

@@ -189,6 +189,12 @@ class Talk:
         self.offsets = [0, 0]
         self.count = 0
 
+    def start_afresh(self) -> None:
+        """Go on from the saved state."""
+        state = self.conversations.save()
+        self.conversations = Conversations()
+        self.conversations.load(state, [self.flow])
+
     def say(self, direction: int, data: bytes, acked: int | None = None, end: str = "") -> list[Message]:
         self.count += 1
         offset = self.offsets[direction]
@@ -309,9 +315,7 @@ def test_magline_describes_messages_by_their_place_in_the_connection(saved: bool
     found += talk.say(0, traffic.magline(1, 3, bytes(36)))
     found += talk.say(1, number(3, 3, 1, 5))
     if saved:
-        state = talk.conversations.save()
-        talk.conversations = Conversations()
-        talk.conversations.load(state, [talk.flow])
+        talk.start_afresh()
     found += talk.say(1, number(9, 4, 5), end="fin")
     lines = [message.record.summary for message in found]
     assert lines[0].startswith("SYN seq 1: the client opens a session (")
@@ -340,9 +344,7 @@ def joined_late(saved: bool = False) -> list[Message]:
     found += talk.say(0, first)
     found += talk.say(1, traffic.magline(4, 7, bytes(4)))
     if saved:
-        state = talk.conversations.save()
-        talk.conversations = Conversations()
-        talk.conversations.load(state, [talk.flow])
+        talk.start_afresh()
     found += talk.say(0, asked)
     found += talk.say(1, answered, end="fin")
     found += talk.say(0, traffic.magline(5, 7, bytes(4)), end="fin")
@@ -400,6 +402,25 @@ def test_a_message_without_its_start_is_none() -> None:
         assert errors == ["inside-message"], name
 
 
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("by_itself", [False, True])
+def test_a_prefix_and_an_id_whose_rest_is_missing_are_no_message(by_itself: bool, saved: bool) -> None:
+    """They look like a whole message without a prefix, which its connection does not have."""
+    asked = [traffic.mevent_request(number, b"<q%06d>" % number, 2, True) for number in (300, 301)]
+    answers = [traffic.mevent_reply(number, b"<r%06d>" % number, True) for number in (300, 301)]
+    talk = Talk()
+    found = talk.say(0, asked[0] + asked[1])
+    if by_itself:
+        found += talk.say(1, answers[0])
+    found += talk.say(1, answers[1][:8])
+    if saved:
+        talk.start_afresh()
+    found += talk.conversations.close()
+    errors = [one.record.error.code for one in found if one.record.error is not None]
+    assert errors == ["truncated"]
+    assert found[-1].record.length == 8
+
+
 def test_hessian_inside_a_message_whose_head_was_not_captured() -> None:
     asked = traffic.http_request(b"<q000001>")
     body = asked[asked.index(b"\r\n\r\n") + 4 :]
@@ -421,9 +442,7 @@ def test_saved_pairs_go_on() -> None:
     talk = Talk()
     talk.say(0, request(1) + request(2, traffic.entry(0x10, b"\x02s\x02\x06")))
     talk.say(1, reply(1, traffic.esnp_part(1, 2)))
-    state = talk.conversations.save()
-    talk.conversations = Conversations()
-    talk.conversations.load(state, [talk.flow])
+    talk.start_afresh()
     last, second = talk.say(1, reply(1, traffic.esnp_part(2, 2)) + reply(2))
     assert (last.latency_us, notes([last])) == (2000, [[]])
     assert (second.latency_us, notes([second])) == (2000, [["session-info"]])
