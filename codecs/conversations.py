@@ -16,23 +16,19 @@ from wirelens.codecs.codec import UNKNOWN_METHOD
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder, inside_message
 from wirelens.codecs.detection import Detection, detect
+from wirelens.codecs.joined import ALL_HEADS, Joined
 from wirelens.codecs.messages import Message as Message
-from wirelens.codecs.messages import Messages, accepts, completed_us, key_of
+from wirelens.codecs.messages import accepts, completed_us, key_of
 from wirelens.codecs.messages import known_messages as known_messages
-from wirelens.codecs.record import Record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.sides import ARRIVAL_COST, Arrival, Side, State, in_order, placed
 from wirelens.codecs.verdicts import Verdict, together, verdict_of
 
 HEAD: Final = 1 << 14  # bytes of a direction that wait at most for its protocol to be detected
-ALL_HEADS: Final = 1 << 25  # the same of all directions; then those waiting longest become unknown
-HELD: Final = 1 << 16  # bytes of a direction that wait at most for the first message of the other one
-HELD_PIECES: Final = 1 << 10  # pieces of it
-HELD_US: Final = 1_500_000  # how long they wait at most
 ALL_HELD: Final = 1 << 26  # bytes of incomplete messages that may wait; then the longest is cut off
 
 
-class Conversations(Messages):
+class Conversations(Joined):
     """Decodes all flows of a capture.
 
     `protocol` None detects each flow's. `verdicts`, if given, gets the verdict on each direction under
@@ -55,10 +51,7 @@ class Conversations(Messages):
         super().__init__(protocol, sources, file, arrivals, files)
         self.verdicts: Final = verdicts
         self._undecided: dict[int, Side] = {}  # those with bytes waiting, oldest first
-        self._unproved: dict[int, Side] = {}  # joined in the middle, with bytes before the first message
-        self._heads: i64 = 0
         self._order: i64 = 0  # number of pieces that had to wait
-        self._afresh: list[Piece] | None = None  # what `_take_held` takes in their turn
         self._left = False  # whether a direction just left its protocol
 
     def feed(self, pieces: list[Piece]) -> list[Message]:
@@ -90,7 +83,7 @@ class Conversations(Messages):
         if self.held > ALL_HELD:
             self._relieve(messages)
         if piece.end:
-            self._end(side, messages)
+            self.end(side, messages)
         if self._left:
             self._in_order(first, messages)
 
@@ -112,12 +105,12 @@ class Conversations(Messages):
         messages: list[Message] = []
         for side in list(self._unproved.values()):
             other = self.opposite(side)
-            if other is not None and other.waiting and other.decoder is not None:
+            if other is not None and other.waits and other.decoder is not None:
                 side.awaited = False
                 self._give_between(side, [], messages)
         for side in list(self._undecided.values()):
             if side.contained:
-                self._decide(side, True, messages)
+                self.decide(side, True, messages)
         return messages
 
     def close(self) -> list[Message]:
@@ -126,11 +119,11 @@ class Conversations(Messages):
         for side in list(self.sides.values()):
             if not side.ended:
                 first: i64 = len(messages)
-                self._end(side, messages)
+                self.end(side, messages)
                 if self._left:
                     self._in_order(first, messages)
         for side in list(self._undecided.values()):  # those whose other direction has nothing
-            self._decide(side, True, messages)
+            self.decide(side, True, messages)
         for side in self.sides.values():  # those whose other direction has nothing
             if side.named:
                 self.keep_notes(side)
@@ -167,9 +160,9 @@ class Conversations(Messages):
             if key in self.sides:
                 self._unproved[key] = self.sides[key]
 
-    def _end(self, side: Side, messages: list[Message]) -> None:
+    def end(self, side: Side, messages: list[Message]) -> None:
         """End a direction; while its protocol is open, that of the other one may still name it."""
-        if side.waiting and side.decoder is not None:
+        if side.waits and side.decoder is not None:
             side.ending = True
             return
         if key_of(side.flow, side.direction) in self._unproved:
@@ -179,11 +172,11 @@ class Conversations(Messages):
         side.ended = True
         other = self.opposite(side)
         if side.decoder is None:
-            self._decide(side, other is not None and other.ended, messages)
+            self.decide(side, other is not None and other.ended, messages)
         self._finish(side, messages)
         if other is not None and other.ended and key_of(side.flow, side.direction) in self.sides:
             if other.decoder is None:
-                self._decide(other, True, messages)
+                self.decide(other, True, messages)
             if side.named or other.named:
                 self.keep_notes(side)
                 self.keep_notes(other)
@@ -197,7 +190,7 @@ class Conversations(Messages):
         side.learn_form(self.opposite(side))
         while side.decoder is not None:
             decoder = side.decoder
-            self._give(side, decoder.close(), messages)
+            self.give(side, decoder.close(), messages)
             if not decoder.left:
                 self.held -= side.held
                 side.held = 0
@@ -212,8 +205,8 @@ class Conversations(Messages):
         if size or piece.gap or piece.notes:
             if side.next_phase > side.phase and side.follows(piece):
                 if side.waiting is not None:
-                    self._decide(side, True, messages)
-                    self._take(side, piece, messages)
+                    self.decide(side, True, messages)
+                    self.take(side, piece, messages)
                     return
                 side.phase = side.next_phase  # its request to leave the protocol came before
             if side.waiting is None:
@@ -232,12 +225,12 @@ class Conversations(Messages):
                 if other is not None and other.phase < side.phase:
                     self._unproved[key] = side  # what made it leave is younger
         if size and (side.waiting_bytes >= 2 * side.tried or side.waiting_bytes >= HEAD):
-            self._decide(side, side.waiting_bytes >= HEAD, messages)
+            self.decide(side, side.waiting_bytes >= HEAD, messages)
         while self._heads > ALL_HEADS and self._undecided:
             oldest = self._undecided[next(iter(self._undecided))]
-            self._decide(oldest, True, messages)
+            self.decide(oldest, True, messages)
 
-    def _decide(self, side: Side, final: bool, messages: list[Message]) -> None:
+    def decide(self, side: Side, final: bool, messages: list[Message]) -> None:
         """Detect the protocol; with `final` it becomes unknown where none is found."""
         data = side.head()
         side.tried = side.waiting_bytes
@@ -266,7 +259,7 @@ class Conversations(Messages):
         other = self.opposite(side)
         if other is not None and other.waiting_bytes and other.decoder is None:
             if side.named and other.phase <= side.phase:
-                self._decide(other, True, messages)
+                self.decide(other, True, messages)
 
     def _settle(self, side: Side, verdict: Verdict, messages: list[Message]) -> None:
         """Fix a direction's protocol, and the other's if it waits; decode their pieces in capture order."""
@@ -313,7 +306,7 @@ class Conversations(Messages):
         if held:
             waiting = sorted(waiting + held, key=_completed)
         for piece in waiting:
-            self._take(side if piece.direction == side.direction else other, piece, messages)
+            self.take(side if piece.direction == side.direction else other, piece, messages)
         if held:
             self._end_held(other, messages)
         if side.ended:
@@ -337,7 +330,7 @@ class Conversations(Messages):
         self._heads -= side.waiting_bytes
         return side.release()
 
-    def _take(self, side: Side | None, piece: Piece, messages: list[Message]) -> None:
+    def take(self, side: Side | None, piece: Piece, messages: list[Message]) -> None:
         """Decode a piece that waited, or let it wait again.
 
         Its stream may have left the protocol since, or the other direction be joined in the middle.
@@ -371,9 +364,9 @@ class Conversations(Messages):
             else:
                 pieces = sorted(more + pieces, key=_completed)
         for piece in pieces:
-            self._take(side if piece.direction == side.direction else other, piece, messages)
+            self.take(side if piece.direction == side.direction else other, piece, messages)
         if side.ended and side.decoder is None:
-            self._decide(side, True, messages)
+            self.decide(side, True, messages)
 
     def _leave_unproved(self, side: Side, time_us: i64, messages: list[Message]) -> list[Piece]:
         """Have a direction leave a protocol in which its first message was not found, as the other one did.
@@ -441,7 +434,7 @@ class Conversations(Messages):
         if not other.knew(side.flow.sent_by(side.direction).sequence + size):
             return False
         decoder.codec = decoder.codec.replying_to(UNKNOWN_METHOD)
-        self._give(side, decoder.again(), messages)
+        self.give(side, decoder.again(), messages)
         if decoder.left and side.decoder is decoder:
             self._leave(side, messages)
         else:
@@ -454,7 +447,7 @@ class Conversations(Messages):
             return
         other = self.opposite(side)
         for piece in sorted(pieces + self._held_pieces(other), key=_completed):
-            self._take(side if piece.direction == side.direction else other, piece, messages)
+            self.take(side if piece.direction == side.direction else other, piece, messages)
         self._end_held(other, messages)
 
     def _part(self, side: Side, size: i64, phase: i64, messages: list[Message], inside: bool) -> list[Piece]:
@@ -482,104 +475,12 @@ class Conversations(Messages):
         waiting = len(decoder.pending)
         if waiting and not decoder.joined and side.unknowing(side.position - waiting, 0) == 0:
             side.phase = side.next_phase  # a message that begins after that is of the same protocol again
-            self._take(side, piece, messages)
+            self.take(side, piece, messages)
             return
-        self._give(side, decoder.close(), messages)
+        self.give(side, decoder.close(), messages)
         if side.decoder is decoder:
             self.begin_afresh(side, b"", max(side.next_phase, side.phase))
-        self._take(side, piece, messages)
-
-    # --- which comes first ----------------------------------------------------------------------------
-
-    def _hold(self, key: int, side: Side, piece: Piece, messages: list[Message]) -> None:
-        """Keep a piece while the other direction, whose bytes may be older, has no message yet."""
-        if side.waiting is None:
-            side.waiting = []
-        side.waiting.append(piece)
-        size: i64 = len(piece.data)
-        side.waiting_bytes += size
-        self._heads += size
-        if (
-            side.waiting_bytes > HELD
-            or len(side.waiting) > HELD_PIECES
-            or piece.complete_us - side.waiting[0].complete_us > HELD_US
-            or self._heads > ALL_HEADS
-        ):
-            other = self._unproved[key ^ 1]
-            other.awaited = False
-            self._give_between(other, [], messages)
-        elif self._unproved[key ^ 1].decoder is None and side.waiting_bytes >= 2 * side.tried:
-            side.tried = side.waiting_bytes
-            self._decide(self._unproved[key ^ 1], False, messages)
-
-    def _held_pieces(self, side: Side | None) -> list[Piece]:
-        """The pieces of a direction that `_hold` kept, which it no longer does."""
-        if side is None or side.decoder is None or not side.waiting:
-            return []
-        self._heads -= side.waiting_bytes
-        return side.release()[0]
-
-    def _end_held(self, side: Side | None, messages: list[Message]) -> None:
-        """End a direction whose end waited with its pieces."""
-        if side is not None and side.ending and not side.waiting:
-            side.ending = False
-            self._end(side, messages)
-
-    def _give_between(self, side: Side, records: list[Record], messages: list[Message]) -> None:
-        """Give the records of a direction in which the first message was found, and what waited for that."""
-        del self._unproved[key_of(side.flow, side.direction)]
-        other = self.opposite(side)
-        held = self._held_pieces(other)
-        at = 0
-        position = side.position
-        for record in records:
-            complete_us = side.complete_us(record.offset + record.length)
-            while at < len(held) and held[at].complete_us < complete_us:
-                side.position = side.reached(held[at].complete_us)
-                self._take(other, held[at], messages)
-                at += 1
-            self.give_message(side, record, messages)
-        side.position = position
-        self._take_held(side, held[at:], messages)
-        self._end_held(other, messages)
-
-    def _give_older(self, side: Side, messages: list[Message]) -> None:
-        """Give what waits of the other direction and is older than the last bytes of this one.
-
-        It may show of what protocol they are.
-        """
-        key = key_of(side.flow, side.direction)
-        other = self.opposite(side)
-        if key not in self._unproved or other is None or other.decoder is None or not other.waiting:
-            return
-        del self._unproved[key]
-        held = self._held_pieces(other)
-        decoder = side.decoder
-        self._take_held(side, held, messages, side.complete_us(side.position))
-        if side.decoder is decoder:
-            self._unproved[key] = side
-
-    def _take_held(self, side: Side, held: list[Piece], messages: list[Message], last_us: i64 = -1) -> None:
-        """Take what waited of the other direction, and in its turn what this one begins afresh.
-
-        With `last_us` only what is older, if this direction is still of its protocol then.
-        """
-        key = key_of(side.flow, side.direction)
-        other = self.opposite(side)
-        decoder = side.decoder
-        afresh: list[Piece] = []
-        before = self._afresh  # of the other direction, if its first message was found just now too
-        self._afresh = afresh
-        for piece in held:
-            while afresh and afresh[0].complete_us <= piece.complete_us:
-                again = afresh.pop(0)
-                self._take(side if again.direction == side.direction else other, again, messages)
-            if 0 <= last_us <= piece.complete_us and side.decoder is decoder:
-                self._unproved[key] = side  # so that it waits again
-            self._take(other, piece, messages)
-        self._afresh = before
-        for piece in afresh:
-            self._take(side if piece.direction == side.direction else other, piece, messages)
+        self.take(side, piece, messages)
 
     def watch(self, side: Side, messages: list[Message] | None = None) -> None:
         """Let a direction's decoder know which request the next reply is to, if its framing depends on it.
@@ -595,7 +496,7 @@ class Conversations(Messages):
             codec = decoder.codec
             decoder.codec = codec.replying_to(method)
             if method and messages is not None and decoder.codec is not codec and not decoder.left:
-                self._give(side, decoder.again(), messages)
+                self.give(side, decoder.again(), messages)
                 if decoder.left and side.decoder is decoder:
                     self._leave(side, messages)
 
@@ -610,7 +511,7 @@ class Conversations(Messages):
         if piece.gap and self._unproved and decoder.codec is not None and decoder.codec.may_leave:
             self._give_older(side, messages)
             if side.decoder is not decoder:
-                self._take(side, piece, messages)
+                self.take(side, piece, messages)
                 return
         if piece.notes:
             side.note(piece.notes)
@@ -625,7 +526,7 @@ class Conversations(Messages):
             records = decoder.gap(piece.gap)
             if records:
                 side.cut_at(records[-1])
-            self._give(side, records, messages)
+            self.give(side, records, messages)
             followed = side.next_phase > side.phase and side.follows(piece)
             if side.decoder is decoder and (decoder.left or followed):
                 if followed:
@@ -633,12 +534,18 @@ class Conversations(Messages):
                 else:
                     self._leave(side, messages)
                 piece.notes = ()
-                self._take(side, piece, messages)
+                self.take(side, piece, messages)
                 return
             side.awaited = True
             if side.datagrams:
                 decoder.joined = False  # each datagram begins with a message
             decoder.role = self.role_of(side)
+            if side.found is not None:
+                side.passed = piece.gap
+                piece.gap = 0
+                piece.notes = ()
+                self._hold(key_of(side.flow, side.direction), side, piece, messages)
+                return
         size: i64 = len(piece.data)
         if size == 0:
             return
@@ -655,10 +562,10 @@ class Conversations(Messages):
         side.held += size + ARRIVAL_COST
         self.held += size + ARRIVAL_COST
         if side.datagrams:
-            self._give(side, decoder.close(piece.data), messages)
+            self.give(side, decoder.close(piece.data), messages)
         else:
-            self._give(side, decoder.feed(piece.data), messages)
-            if decoder.joined and side.held and side.awaited:
+            self.give(side, decoder.feed(piece.data), messages)
+            if decoder.joined and side.held and side.awaited and side.found is None:
                 self._unproved[key_of(side.flow, side.direction)] = side
             if decoder.joined and (side.doubtful or side.next_phase > side.phase):
                 if side.decoder is decoder:
@@ -670,19 +577,12 @@ class Conversations(Messages):
         """Cut off the longest message that waits for its end."""
         longest: Side | None = None
         for side in self.sides.values():
-            if longest is None or side.held > longest.held:
+            if side.found is None and (longest is None or side.held > longest.held):
                 longest = side
         if longest is not None and longest.decoder is not None:
             text = f"more than {ALL_HELD} bytes of messages waited"
             longest.note((Note("capture-limit", int(longest.position), text),))
-            self._give(longest, longest.decoder.close(), messages)
-
-    def _give(self, side: Side, records: list[Record], messages: list[Message]) -> None:
-        if self._unproved and records and key_of(side.flow, side.direction) in self._unproved:
-            self._give_between(side, records, messages)
-            return
-        for record in records:
-            self.give_message(side, record, messages)
+            self.give(longest, longest.decoder.close(), messages)
 
 
 def _completed(piece: Piece) -> int:

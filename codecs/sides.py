@@ -57,6 +57,8 @@ class Side:
         self.position: i64 = 0  # end of what was given to the decoder
         self.taken: i64 = 0  # end of the last record
         self.began_us: i64 = 0  # when the first bytes of that came
+        self.found: list[Record] | None = None  # the first ones, while the other direction may have older
+        self.passed: i64 = 0  # bytes that are missing after those
         self.requests: Requests | None = None
         self.place: Place | None = None
         self.ended = False
@@ -87,6 +89,11 @@ class Side:
     def named(self) -> bool:
         """Whether its protocol is known."""
         return self.protocol != UNKNOWN
+
+    @property
+    def waits(self) -> bool:
+        """Whether pieces or records of it wait."""
+        return self.found is not None or bool(self.waiting)
 
     def speaks_with(self, other: "Side") -> str:
         """The protocol that this direction had where the other one is, as far as that is known."""
@@ -391,7 +398,7 @@ class Side:
         ]
         return (
             (self.flow.number, self.direction),
-            None if decoder is None else decoder.save(),
+            None if decoder is None else self._save_decoder(decoder),
             tuple([piece.save() for piece in self.waiting or ()]),
             tuple(self.order or ()),
             (int(self.waiting_bytes), int(self.tried), int(self.held), int(self.position), int(self.taken)),
@@ -401,9 +408,19 @@ class Side:
             () if self.requests is None else self.requests.save(),
             (self.ended, self.foreign, int(self.phase), self.role, self.context, self.left),
             (self.damaged, self.incomplete, self.broken, self.ending, self.contained, self.awaited),
+            (self.found is not None, int(self.passed)),
             (int(self.sequence), int(self.acked), int(self.acked_before), int(self.opposite)),
             (int(self.next_phase), int(self.next_from), self.next_sure, self.doubtful, self.inside),
         )
+
+    def _save_decoder(self, decoder: Decoder) -> State:
+        """The decoder's state, as it was before it found the records that wait."""
+        state = decoder.save()
+        if not self.found:
+            return state
+        parts = [record.raw if record.root is None else record.root.raw for record in self.found]
+        protocol, _, rest, _, *others = state
+        return (protocol, self.found[0].offset, b"".join(parts) + rest, True, *others)
 
     def load(self, state: State, waiting: Waiting) -> None:
         """Continue with what `save` gave; `waiting`: the requests of all directions."""
@@ -419,12 +436,15 @@ class Side:
             requests,
             flags,
             losses,
+            (found, self.passed),
             tcp,
             following,
         ) = state
         if decoder is not None:
             self.decoder = Decoder.load(decoder)
             self.decoder.stays_left = True
+            if found:
+                self.found = self.decoder.gap(self.passed) if self.passed else self.decoder.again()
         self.waiting = [Piece.load(self.flow, self.direction, piece) for piece in pieces] or None
         self.order = list(order) or None
         self.waiting_bytes, self.tried, self.held, self.position, self.taken = numbers

@@ -496,3 +496,36 @@ def test_after_an_upgrade_that_was_not_captured_nothing_is_invented() -> None:
     known = [one.record for one in messages if one.record.codec is not None]
     assert [record.offset for record in known] == [0, 0]
     assert conversations.foreign == 5 * len(frames[0]) + 5 * len(frames[1])
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("lost", [0, 9])
+def test_both_directions_joined_give_their_first_messages_in_order(lost: int, saved: bool) -> None:
+    """The client's first message is proved only by the next one, after the server's, which is younger."""
+    asked = [traffic.magline(6, call, bytes(20) + b"<q%06d>" % call) for call in range(5)]
+    answers = [traffic.magline(7, call, bytes(20) + b"<r%06d>" % call) for call in range(5)]
+    steps = [
+        (1, answers[0], 0),
+        (0, asked[0] * 2, 0),
+        (1, answers[1][20:40], 20),
+        (0, asked[1][20:] + asked[2] + asked[3][:10], 20),
+        (1, answers[2][:20], 5),
+        (1, answers[2][20:], 0),
+        (1, answers[3][lost:], lost),
+        (1, answers[4], 0),
+        (0, asked[3][10:], 0),
+        (0, asked[4], 0),
+    ]
+    talk = Talk(Conversations(), flow(ports=(40000, 9757)))
+    messages: list[Message] = []
+    for direction, data, gap in steps:
+        messages += talk.say(direction, data, gap=gap)
+        if saved:
+            state = talk.conversations.save()
+            talk.conversations = Conversations()
+            talk.conversations.load(state, [talk.flow])
+    messages += talk.conversations.close()
+    known = [one for one in messages if one.record.error is None]
+    assert len(known) == (8 if lost else 9)
+    assert [one.time_us for one in known] == sorted([one.time_us for one in known])
+    assert talk.conversations.held == talk.conversations._heads == 0
