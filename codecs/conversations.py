@@ -16,7 +16,8 @@ from wirelens.codecs.codec import UNKNOWN_METHOD
 from wirelens.codecs.codes import Note
 from wirelens.codecs.decoder import Decoder, inside_message
 from wirelens.codecs.detection import Detection, detect
-from wirelens.codecs.joined import ALL_HEADS, Joined
+from wirelens.codecs.joined import ALL_HEADS as ALL_HEADS
+from wirelens.codecs.joined import Joined
 from wirelens.codecs.messages import Message as Message
 from wirelens.codecs.messages import accepts, completed_us, key_of
 from wirelens.codecs.messages import known_messages as known_messages
@@ -74,8 +75,8 @@ class Conversations(Joined):
             side = self.begin(flow, direction)
         if side.decoder is None:
             self._wait(key, side, piece, messages)
-        elif self._unproved and key ^ 1 in self._unproved and key not in self._unproved:
-            self._hold(key, side, piece, messages)
+        elif self.unproved and key ^ 1 in self.unproved and key not in self.unproved:
+            self.hold(key, side, piece, messages)
         else:
             if self._undecided and key ^ 1 in self._undecided:
                 self._decide_older(side, messages)
@@ -103,11 +104,11 @@ class Conversations(Joined):
     def idle(self) -> list[Message]:
         """The messages that only wait for what else may come, where nothing comes for a while."""
         messages: list[Message] = []
-        for side in list(self._unproved.values()):
+        for side in list(self.unproved.values()):
             other = self.opposite(side)
             if other is not None and other.waits and other.decoder is not None:
                 side.awaited = False
-                self._give_between(side, [], messages)
+                self.give_between(side, [], messages)
         for side in list(self._undecided.values()):
             if side.contained:
                 self.decide(side, True, messages)
@@ -132,7 +133,7 @@ class Conversations(Joined):
     def save(self) -> State:
         """The state of all directions that have not ended, for `load` of another `Conversations`."""
         return (
-            (int(self.pairs.number), int(self._order), tuple(self._unproved)),
+            (int(self.pairs.number), int(self._order), tuple(self.unproved)),
             tuple([side.save() for side in self.sides.values()]),
         )
 
@@ -150,7 +151,7 @@ class Conversations(Joined):
             key = key_of(flow, direction)
             self.sides[key] = side
             self.held += side.held
-            self._heads += side.waiting_bytes
+            self.heads += side.waiting_bytes
             if side.decoder is None and side.waiting_bytes:
                 self._undecided[key] = side
         for side in self.sides.values():
@@ -158,17 +159,17 @@ class Conversations(Joined):
             self.watch(side)
         for key in unproved:
             if key in self.sides:
-                self._unproved[key] = self.sides[key]
+                self.unproved[key] = self.sides[key]
 
     def end(self, side: Side, messages: list[Message]) -> None:
         """End a direction; while its protocol is open, that of the other one may still name it."""
         if side.waits and side.decoder is not None:
             side.ending = True
             return
-        if key_of(side.flow, side.direction) in self._unproved:
+        if key_of(side.flow, side.direction) in self.unproved:
             codec = None if side.decoder is None else side.decoder.codec
             if side.decoder is None or (codec is not None and codec.may_leave):
-                self._give_between(side, [], messages)
+                self.give_between(side, [], messages)
         side.ended = True
         other = self.opposite(side)
         if side.decoder is None:
@@ -217,16 +218,16 @@ class Conversations(Joined):
             assert side.order is not None
             side.order.append(int(self._order))
         side.waiting_bytes += size
-        self._heads += size
+        self.heads += size
         if side.waiting_bytes:
             self._undecided[key] = side
             if side.phase > 0 and side.awaited:
                 other = self.opposite(side)
                 if other is not None and other.phase < side.phase:
-                    self._unproved[key] = side  # what made it leave is younger
+                    self.unproved[key] = side  # what made it leave is younger
         if size and (side.waiting_bytes >= 2 * side.tried or side.waiting_bytes >= HEAD):
             self.decide(side, side.waiting_bytes >= HEAD, messages)
-        while self._heads > ALL_HEADS and self._undecided:
+        while self.heads > ALL_HEADS and self._undecided:
             oldest = self._undecided[next(iter(self._undecided))]
             self.decide(oldest, True, messages)
 
@@ -266,8 +267,8 @@ class Conversations(Joined):
         head = side.head()
         other = self.opposite(side)
         held: list[Piece] = []
-        if self._unproved.pop(key_of(side.flow, side.direction), None) is not None:
-            held = self._held_pieces(other)
+        if self.unproved.pop(key_of(side.flow, side.direction), None) is not None:
+            held = self.held_pieces(other)
         waiting, order = self._fix(side, verdict)
         if other is not None and other.follow(side):
             if self.verdicts is not None:
@@ -277,15 +278,15 @@ class Conversations(Joined):
         asked = other is not None and other.next_phase > other.phase and not other.next_sure
         if other is not None and (asked or side.is_foreign(other)):
             late_ones = self._reconsider(other, messages)
-            if self._afresh is not None and late_ones:  # those that are younger come in their turn
+            if self.afresh is not None and late_ones:  # those that are younger come in their turn
                 last_us = waiting[-1].complete_us if waiting else -1
-                self._afresh.extend([piece for piece in late_ones if piece.complete_us > last_us])
+                self.afresh.extend([piece for piece in late_ones if piece.complete_us > last_us])
                 late_ones = [piece for piece in late_ones if piece.complete_us <= last_us]
             if late_ones:
                 other.waiting = late_ones
                 other.order = placed(late_ones, waiting, order)
                 other.waiting_bytes = sum([len(piece.data) for piece in late_ones])
-                self._heads += other.waiting_bytes
+                self.heads += other.waiting_bytes
                 self._undecided[key_of(other.flow, other.direction)] = other
         if side.named and other is not None and other.decoder is not None:
             self.watch(other, messages)
@@ -308,7 +309,7 @@ class Conversations(Joined):
         for piece in waiting:
             self.take(side if piece.direction == side.direction else other, piece, messages)
         if held:
-            self._end_held(other, messages)
+            self.end_held(other, messages)
         if side.ended:
             self._finish(side, messages)
         if both and other is not None and other.ended:
@@ -327,7 +328,7 @@ class Conversations(Joined):
         side.share_track(self.opposite(side))
         self.watch(side)
         self._undecided.pop(key_of(side.flow, side.direction), None)
-        self._heads -= side.waiting_bytes
+        self.heads -= side.waiting_bytes
         return side.release()
 
     def take(self, side: Side | None, piece: Piece, messages: list[Message]) -> None:
@@ -339,8 +340,8 @@ class Conversations(Joined):
         key = key_of(side.flow, side.direction)
         if side.decoder is None:
             self._wait(key, side, piece, messages)
-        elif key ^ 1 in self._unproved and key not in self._unproved:
-            self._hold(key, side, piece, messages)
+        elif key ^ 1 in self.unproved and key not in self.unproved:
+            self.hold(key, side, piece, messages)
         else:
             if key ^ 1 in self._undecided:
                 self._decide_older(side, messages)
@@ -359,8 +360,8 @@ class Conversations(Joined):
         if other.phase < phase:
             other.expect(side, accepts(side, messages))
             more = self._leave_unproved(other, side.began_us, messages)
-            if self._afresh is not None:
-                self._afresh.extend(more)
+            if self.afresh is not None:
+                self.afresh.extend(more)
             else:
                 pieces = sorted(more + pieces, key=_completed)
         for piece in pieces:
@@ -413,7 +414,7 @@ class Conversations(Joined):
         verdict = verdict_of(detect(data, b"", False, False, True), side.flow)
         if verdict.protocol in (UNKNOWN, codec.name) or registry.get(verdict.protocol).contained:
             return []
-        self._give_older(side, messages)  # it may show where that begins
+        self.give_older(side, messages)  # it may show where that begins
         if side.decoder is not decoder:
             return []
         phase = side.phase + 1 if other is None else max(side.phase + 1, other.phase)
@@ -438,7 +439,7 @@ class Conversations(Joined):
         if decoder.left and side.decoder is decoder:
             self._leave(side, messages)
         else:
-            self._give_older(other, messages)
+            self.give_older(other, messages)
         return side.decoder is not decoder
 
     def _take_afresh(self, side: Side, pieces: list[Piece], messages: list[Message]) -> None:
@@ -446,9 +447,9 @@ class Conversations(Joined):
         if not pieces:
             return
         other = self.opposite(side)
-        for piece in sorted(pieces + self._held_pieces(other), key=_completed):
+        for piece in sorted(pieces + self.held_pieces(other), key=_completed):
             self.take(side if piece.direction == side.direction else other, piece, messages)
-        self._end_held(other, messages)
+        self.end_held(other, messages)
 
     def _part(self, side: Side, size: i64, phase: i64, messages: list[Message], inside: bool) -> list[Piece]:
         """Leave a protocol before all but the first bytes of what waits; the pieces of these.
@@ -459,7 +460,7 @@ class Conversations(Joined):
         assert decoder is not None
         assert decoder.codec is not None
         self._left = True
-        self._unproved.pop(key_of(side.flow, side.direction), None)
+        self.unproved.pop(key_of(side.flow, side.direction), None)
         rest = decoder.rest()
         if size > 0:
             start = int(side.position - len(rest))
@@ -508,8 +509,8 @@ class Conversations(Joined):
             return
         decoder = side.decoder
         assert decoder is not None
-        if piece.gap and self._unproved and decoder.codec is not None and decoder.codec.may_leave:
-            self._give_older(side, messages)
+        if piece.gap and self.unproved and decoder.codec is not None and decoder.codec.may_leave:
+            self.give_older(side, messages)
             if side.decoder is not decoder:
                 self.take(side, piece, messages)
                 return
@@ -544,7 +545,7 @@ class Conversations(Joined):
                 side.passed = piece.gap
                 piece.gap = 0
                 piece.notes = ()
-                self._hold(key_of(side.flow, side.direction), side, piece, messages)
+                self.hold(key_of(side.flow, side.direction), side, piece, messages)
                 return
         size: i64 = len(piece.data)
         if size == 0:
@@ -566,7 +567,7 @@ class Conversations(Joined):
         else:
             self.give(side, decoder.feed(piece.data), messages)
             if decoder.joined and side.held and side.awaited and side.found is None:
-                self._unproved[key_of(side.flow, side.direction)] = side
+                self.unproved[key_of(side.flow, side.direction)] = side
             if decoder.joined and (side.doubtful or side.next_phase > side.phase):
                 if side.decoder is decoder:
                     self._take_afresh(side, self._reconsider(side, messages), messages)

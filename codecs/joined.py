@@ -29,9 +29,9 @@ class Joined(Messages):
         self, protocol: str | None, sources: bool, file: str, arrivals: bool, files: tuple[str, ...]
     ) -> None:
         super().__init__(protocol, sources, file, arrivals, files)
-        self._unproved: dict[int, Side] = {}  # joined in the middle, with bytes before the first message
-        self._heads: i64 = 0
-        self._afresh: list[Piece] | None = None  # what `_take_held` takes in their turn
+        self.unproved: dict[int, Side] = {}  # joined in the middle, with bytes before the first message
+        self.heads: i64 = 0
+        self.afresh: list[Piece] | None = None  # what `take_held` takes in their turn
 
     def take(self, side: Side | None, piece: Piece, messages: list[Message]) -> None:
         """Decode a piece that waited, or let it wait again."""
@@ -47,9 +47,9 @@ class Joined(Messages):
 
     def give(self, side: Side, records: list[Record], messages: list[Message]) -> None:
         """Give the records of a direction; those with its first message with what waited for that."""
-        if self._unproved and records and key_of(side.flow, side.direction) in self._unproved:
+        if self.unproved and records and key_of(side.flow, side.direction) in self.unproved:
             if not self._keep(side, records):
-                self._give_between(side, records, messages)
+                self.give_between(side, records, messages)
             return
         for record in records:
             self.give_message(side, record, messages)
@@ -57,7 +57,7 @@ class Joined(Messages):
     def _keep(self, side: Side, records: list[Record]) -> bool:
         """Keep the records with a direction's first message if the other one, joined too, may have older."""
         key = key_of(side.flow, side.direction)
-        other = self._unproved.get(key ^ 1)
+        other = self.unproved.get(key ^ 1)
         decoder = side.decoder
         if other is None or other.decoder is None or decoder is None or decoder.track is not None:
             return False
@@ -66,49 +66,49 @@ class Joined(Messages):
         last = records[len(records) - 1]
         if other.arrivals[other.arrival].time_us >= side.complete_us(last.offset + last.length):
             return False
-        del self._unproved[key]
+        del self.unproved[key]
         side.found = records
         return True
 
-    def _hold(self, key: int, side: Side, piece: Piece, messages: list[Message]) -> None:
+    def hold(self, key: int, side: Side, piece: Piece, messages: list[Message]) -> None:
         """Keep a piece while the other direction, whose bytes may be older, has no message yet."""
         if side.waiting is None:
             side.waiting = []
         side.waiting.append(piece)
         size: i64 = len(piece.data)
         side.waiting_bytes += size
-        self._heads += size
+        self.heads += size
         if (
             side.waiting_bytes > HELD
             or len(side.waiting) > HELD_PIECES
             or piece.complete_us - side.waiting[0].complete_us > HELD_US
-            or self._heads > ALL_HEADS
+            or self.heads > ALL_HEADS
         ):
-            other = self._unproved[key ^ 1]
+            other = self.unproved[key ^ 1]
             other.awaited = False
-            self._give_between(other, [], messages)
-        elif self._unproved[key ^ 1].decoder is None and side.waiting_bytes >= 2 * side.tried:
+            self.give_between(other, [], messages)
+        elif self.unproved[key ^ 1].decoder is None and side.waiting_bytes >= 2 * side.tried:
             side.tried = side.waiting_bytes
-            self.decide(self._unproved[key ^ 1], False, messages)
+            self.decide(self.unproved[key ^ 1], False, messages)
 
-    def _held_pieces(self, side: Side | None) -> list[Piece]:
-        """The pieces of a direction that `_hold` kept, which it no longer does."""
+    def held_pieces(self, side: Side | None) -> list[Piece]:
+        """The pieces of a direction that `hold` kept, which it no longer does."""
         if side is None or side.decoder is None or not side.waiting:
             return []
-        self._heads -= side.waiting_bytes
+        self.heads -= side.waiting_bytes
         return side.release()[0]
 
-    def _end_held(self, side: Side | None, messages: list[Message]) -> None:
+    def end_held(self, side: Side | None, messages: list[Message]) -> None:
         """End a direction whose end waited with its pieces."""
         if side is not None and side.ending and not side.waits:
             side.ending = False
             self.end(side, messages)
 
-    def _give_between(self, side: Side, records: list[Record], messages: list[Message]) -> None:
+    def give_between(self, side: Side, records: list[Record], messages: list[Message]) -> None:
         """Give the records of a direction in which the first message was found, and what waited for that."""
-        del self._unproved[key_of(side.flow, side.direction)]
+        del self.unproved[key_of(side.flow, side.direction)]
         other = self.opposite(side)
-        held = self._held_pieces(other)
+        held = self.held_pieces(other)
         at = 0
         position = side.position
         last: i64 = 0 if other is None else other.position
@@ -126,8 +126,8 @@ class Joined(Messages):
         if other is not None and other.found is not None:
             other.position = last
             self._give_found(other, side, -1, messages)
-        self._take_held(side, held[at:], messages)
-        self._end_held(other, messages)
+        self.take_held(side, held[at:], messages)
+        self.end_held(other, messages)
 
     def _give_found(self, side: Side, other: Side, before_us: i64, messages: list[Message]) -> None:
         """Give the records that `_keep` kept, those that were complete before a time; -1: all."""
@@ -147,23 +147,23 @@ class Joined(Messages):
             side.passed = 0
             side.broken = True
 
-    def _give_older(self, side: Side, messages: list[Message]) -> None:
+    def give_older(self, side: Side, messages: list[Message]) -> None:
         """Give what waits of the other direction and is older than the last bytes of this one.
 
         It may show of what protocol they are.
         """
         key = key_of(side.flow, side.direction)
         other = self.opposite(side)
-        if key not in self._unproved or other is None or other.decoder is None or not other.waiting:
+        if key not in self.unproved or other is None or other.decoder is None or not other.waiting:
             return
-        del self._unproved[key]
-        held = self._held_pieces(other)
+        del self.unproved[key]
+        held = self.held_pieces(other)
         decoder = side.decoder
-        self._take_held(side, held, messages, side.complete_us(side.position))
+        self.take_held(side, held, messages, side.complete_us(side.position))
         if side.decoder is decoder:
-            self._unproved[key] = side
+            self.unproved[key] = side
 
-    def _take_held(self, side: Side, held: list[Piece], messages: list[Message], last_us: i64 = -1) -> None:
+    def take_held(self, side: Side, held: list[Piece], messages: list[Message], last_us: i64 = -1) -> None:
         """Take what waited of the other direction, and in its turn what this one begins afresh.
 
         With `last_us` only what is older, if this direction is still of its protocol then.
@@ -172,15 +172,15 @@ class Joined(Messages):
         other = self.opposite(side)
         decoder = side.decoder
         afresh: list[Piece] = []
-        before = self._afresh  # of the other direction, if its first message was found just now too
-        self._afresh = afresh
+        before = self.afresh  # of the other direction, if its first message was found just now too
+        self.afresh = afresh
         for piece in held:
             while afresh and afresh[0].complete_us <= piece.complete_us:
                 again = afresh.pop(0)
                 self.take(side if again.direction == side.direction else other, again, messages)
             if 0 <= last_us <= piece.complete_us and side.decoder is decoder:
-                self._unproved[key] = side  # so that it waits again
+                self.unproved[key] = side  # so that it waits again
             self.take(other, piece, messages)
-        self._afresh = before
+        self.afresh = before
         for piece in afresh:
             self.take(side if piece.direction == side.direction else other, piece, messages)

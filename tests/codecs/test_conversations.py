@@ -228,10 +228,10 @@ def test_unknown_traffic_is_given_out_and_not_kept() -> None:
         for said in talk.say(0, data):
             assert said.record.codec is None
             total += said.record.length
-        assert conversations._heads + conversations.held < module.HEAD + len(data)
+        assert conversations.heads + conversations.held < module.HEAD + len(data)
     total += sum(said.record.length for said in conversations.close())
     assert total == 100 * len(data)
-    assert conversations._heads == conversations.held == 0
+    assert conversations.heads == conversations.held == 0
 
 
 def test_waiting_bytes_of_all_flows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,7 +242,7 @@ def test_waiting_bytes_of_all_flows_are_bounded(monkeypatch: pytest.MonkeyPatch)
     conversations = Conversations()
     for number in range(1, 200):
         Talk(conversations, flow(number)).say(0, bytes(range(200, 256)) * 20)
-        assert conversations._heads <= limit
+        assert conversations.heads <= limit
 
 
 def test_a_message_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,7 +321,7 @@ def test_nothing_is_kept_of_ended_captures(shared: Path) -> None:
         for piece in [*fed(reader, path.read_bytes()), *reader.close()]:
             conversations.feed([piece])
         assert not conversations.sides, path
-        assert conversations.held == conversations._heads == 0
+        assert conversations.held == conversations.heads == 0
 
 
 def test_arrivals_are_those_of_the_record() -> None:
@@ -528,4 +528,4 @@ def test_both_directions_joined_give_their_first_messages_in_order(lost: int, sa
     known = [one for one in messages if one.record.error is None]
     assert len(known) == (8 if lost else 9)
     assert [one.time_us for one in known] == sorted([one.time_us for one in known])
-    assert talk.conversations.held == talk.conversations._heads == 0
+    assert talk.conversations.held == talk.conversations.heads == 0

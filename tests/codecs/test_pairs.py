@@ -349,7 +349,7 @@ def joined_late(saved: bool = False) -> list[Message]:
     found += talk.say(1, answered, end="fin")
     found += talk.say(0, traffic.magline(5, 7, bytes(4)), end="fin")
     assert talk.conversations.close() == []
-    assert talk.conversations._heads == talk.conversations.held == 0
+    assert talk.conversations.heads == talk.conversations.held == 0
     return found
 
 
@@ -378,7 +378,7 @@ def test_what_waits_for_a_joined_stream_is_bounded() -> None:
         found += talk.say(1, request(sent))
         sent += 1
     assert sent < 5000
-    assert talk.conversations._heads == 0
+    assert talk.conversations.heads == 0
     assert talk.say(1, request(sent))[0].record.error is None  # it is not waited for any more
 
 
