@@ -69,7 +69,10 @@ class Conversations(Joined):
         key = key_of(flow, direction)
         side = self.sides.get(key)
         if piece.late:
-            self.give_late(Side(flow, direction) if side is None else side, piece, messages)
+            if side is None:
+                side = Side(flow, direction)
+                side.other = self.sides.get(key ^ 1)
+            self.give_late(side, piece, messages)
             return
         if side is None:
             side = self.begin(flow, direction)
@@ -96,7 +99,7 @@ class Conversations(Joined):
     def begin(self, flow: Flow, direction: int) -> Side:
         """The state of a direction that had none."""
         side = Side(flow, direction)
-        self.sides[key_of(flow, direction)] = side
+        self.put(side)
         if self.protocol is not None:
             self._fix(side, Verdict(self.protocol, 0.0, ()))
         return side
@@ -105,7 +108,7 @@ class Conversations(Joined):
         """The messages that only wait for what else may come, where nothing comes for a while."""
         messages: list[Message] = []
         for side in list(self.unproved.values()):
-            other = self.opposite(side)
+            other = side.other
             if other is not None and other.waits and other.decoder is not None:
                 side.awaited = False
                 self.give_between(side, [], messages)
@@ -148,14 +151,13 @@ class Conversations(Joined):
                 continue
             side = Side(flow, direction)
             side.load(plain, self.pairs.waiting)
-            key = key_of(flow, direction)
-            self.sides[key] = side
+            self.put(side)
             self.held += side.held
             self.heads += side.waiting_bytes
             if side.decoder is None and side.waiting_bytes:
-                self._undecided[key] = side
+                self._undecided[key_of(flow, direction)] = side
         for side in self.sides.values():
-            side.share_track(self.opposite(side))
+            side.share_track(side.other)
             self.watch(side)
         for key in unproved:
             if key in self.sides:
@@ -171,7 +173,7 @@ class Conversations(Joined):
             if side.decoder is None or (codec is not None and codec.may_leave):
                 self.give_between(side, [], messages)
         side.ended = True
-        other = self.opposite(side)
+        other = side.other
         if side.decoder is None:
             self.decide(side, other is not None and other.ended, messages)
         self._finish(side, messages)
@@ -184,11 +186,12 @@ class Conversations(Joined):
             for one in (side, other):
                 if one.requests is not None:
                     one.requests.leave()
+                one.other = None
                 del self.sides[key_of(one.flow, one.direction)]
 
     def _finish(self, side: Side, messages: list[Message]) -> None:
         """Give out what is left of a direction that has ended."""
-        side.learn_form(self.opposite(side))
+        side.learn_form(side.other)
         while side.decoder is not None:
             decoder = side.decoder
             self.give(side, decoder.close(), messages)
@@ -222,7 +225,7 @@ class Conversations(Joined):
         if side.waiting_bytes:
             self._undecided[key] = side
             if side.phase > 0 and side.awaited:
-                other = self.opposite(side)
+                other = side.other
                 if other is not None and other.phase < side.phase:
                     self.unproved[key] = side  # what made it leave is younger
         if size and (side.waiting_bytes >= 2 * side.tried or side.waiting_bytes >= HEAD):
@@ -235,7 +238,7 @@ class Conversations(Joined):
         """Detect the protocol; with `final` it becomes unknown where none is found."""
         data = side.head()
         side.tried = side.waiting_bytes
-        other = self.opposite(side)
+        other = side.other
         paired = other is not None and other.phase == side.phase
         opposite = b"" if other is None else other.head() if paired else other.beyond()
         verdict = Verdict(UNKNOWN, 0.0, ())
@@ -257,7 +260,7 @@ class Conversations(Joined):
 
     def _decide_older(self, side: Side, messages: list[Message]) -> None:
         """Let the other direction no longer wait, as its bytes are older than what comes now."""
-        other = self.opposite(side)
+        other = side.other
         if other is not None and other.waiting_bytes and other.decoder is None:
             if side.named and other.phase <= side.phase:
                 self.decide(other, True, messages)
@@ -265,7 +268,7 @@ class Conversations(Joined):
     def _settle(self, side: Side, verdict: Verdict, messages: list[Message]) -> None:
         """Fix a direction's protocol, and the other's if it waits; decode their pieces in capture order."""
         head = side.head()
-        other = self.opposite(side)
+        other = side.other
         held: list[Piece] = []
         if self.unproved.pop(key_of(side.flow, side.direction), None) is not None:
             held = self.held_pieces(other)
@@ -325,7 +328,7 @@ class Conversations(Joined):
         decoder.joined = side.inside
         decoder.role = self.role_of(side) if side.inside else ""
         side.decoder = decoder
-        side.share_track(self.opposite(side))
+        side.share_track(side.other)
         self.watch(side)
         self._undecided.pop(key_of(side.flow, side.direction), None)
         self.heads -= side.waiting_bytes
@@ -351,7 +354,7 @@ class Conversations(Joined):
         """Detect afresh what follows a message after which the stream is of another protocol."""
         decoder = side.decoder
         assert decoder is not None
-        other = self.opposite(side) or self.begin(side.flow, 1 - side.direction)
+        other = side.other or self.begin(side.flow, 1 - side.direction)
         phase: i64 = max(side.phase + 1, other.phase)
         if other.decoder is not None and other.protocol == side.protocol:
             phase = max(phase, other.phase + 1)
@@ -396,7 +399,7 @@ class Conversations(Joined):
         waiting = len(data)
         if waiting == 0 or codec.first(data, 0, waiting, False, "") != waiting:
             return []
-        other = self.opposite(side)
+        other = side.other
         if other is not None and side.next_phase > side.phase and other.went_on():
             size = side.unknowing(side.position - waiting, 0)
             head = codec.after_head(data[size:])
@@ -446,7 +449,7 @@ class Conversations(Joined):
         """Take the pieces of another protocol, and what waited of the other direction until one was found."""
         if not pieces:
             return
-        other = self.opposite(side)
+        other = side.other
         for piece in sorted(pieces + self.held_pieces(other), key=_completed):
             self.take(side if piece.direction == side.direction else other, piece, messages)
         self.end_held(other, messages)
@@ -490,7 +493,7 @@ class Conversations(Joined):
         """
         decoder = side.decoder
         if decoder is not None and decoder.codec is not None and decoder.codec.may_leave:
-            other = self.opposite(side)
+            other = side.other
             method = "" if other is None or other.requests is None else other.requests.method
             if other is not None and other.protocol != side.protocol and other.is_foreign(side):
                 method = UNKNOWN_METHOD
@@ -523,7 +526,7 @@ class Conversations(Joined):
                     decoder.role = self.role_of(side)
         if piece.gap:
             side.incomplete = side.broken = True
-            side.cut_off(self.opposite(side))
+            side.cut_off(side.other)
             records = decoder.gap(piece.gap)
             if records:
                 side.cut_at(records[-1])

@@ -107,7 +107,7 @@ class Joined(Messages):
     def give_between(self, side: Side, records: list[Record], messages: list[Message]) -> None:
         """Give the records of a direction in which the first message was found, and what waited for that."""
         del self.unproved[key_of(side.flow, side.direction)]
-        other = self.opposite(side)
+        other = side.other
         held = self.held_pieces(other)
         at = 0
         position = side.position
@@ -153,7 +153,7 @@ class Joined(Messages):
         It may show of what protocol they are.
         """
         key = key_of(side.flow, side.direction)
-        other = self.opposite(side)
+        other = side.other
         if key not in self.unproved or other is None or other.decoder is None or not other.waiting:
             return
         del self.unproved[key]
@@ -169,7 +169,7 @@ class Joined(Messages):
         With `last_us` only what is older, if this direction is still of its protocol then.
         """
         key = key_of(side.flow, side.direction)
-        other = self.opposite(side)
+        other = side.other
         decoder = side.decoder
         afresh: list[Piece] = []
         before = self.afresh  # of the other direction, if its first message was found just now too

@@ -94,13 +94,18 @@ class Messages:
         """The bytes that are in no record yet: how many, and the number of the packet they came in."""
         return [part for side in self.sides.values() for part in side.undecoded()]
 
-    def opposite(self, side: Side) -> Side | None:
-        """The other direction of its flow, if it has given anything."""
-        return self.sides.get(key_of(side.flow, 1 - side.direction))
+    def put(self, side: Side) -> None:
+        """Have a direction among all, and know the other one of its flow."""
+        key = key_of(side.flow, side.direction)
+        self.sides[key] = side
+        other = self.sides.get(key ^ 1)
+        if other is not None:
+            side.other = other
+            other.other = side
 
     def role_of(self, side: Side) -> str:
         """Whether a direction has only requests or only replies, "" if that is not known."""
-        other = self.opposite(side)
+        other = side.other
         role = side.role
         if not role and other is not None:
             role = _COUNTERPARTS.get(other.role, "")
@@ -175,7 +180,7 @@ class Messages:
             if role:
                 if role != side.role:
                     side.role = role if not side.role else "both"
-                other = self.opposite(side)
+                other = side.other
                 if other is None:
                     other = self.begin(side.flow, 1 - side.direction)
                 if role == "reply":
@@ -229,7 +234,7 @@ class Messages:
         self.foreign += record.length
         if not side.foreign:
             side.foreign = True
-            other = self.opposite(side)
+            other = side.other
             if other is None or not other.foreign:
                 self.foreign_flows += 1
 

@@ -35,9 +35,7 @@ _POWERS: Final[list[float]] = [2.0 ** (exponent - 1075) for exponent in range(_L
 
 _LEAST: Final = -1 << 63
 _EXACT: Final = 10**15  # integers below it have a double for each of their thousandths and millionths
-_TWO: Final[list[bytes]] = [b"%02d" % number for number in range(100)]
-_PADDED: Final[list[bytes]] = [bytes([digit]) + two for digit in b"0123456789" for two in _TWO]
-_PLAIN: Final[list[bytes]] = [b"%d" % number for number in range(100)] + _PADDED[100:]
+_SHORT: Final[list[bytes]] = [b"%d" % number for number in range(100)]
 HEX_PORTION: Final = 1 << 16  # bytes
 
 
@@ -61,19 +59,31 @@ def write_int(out: BytesWriter, number: i64) -> None:
             return
         out.append(0x2D)
         number = -number
-    if number < 1000:
-        out.write(_PLAIN[number])
-    elif number < 1_000_000:
-        out.write(_PLAIN[number // 1000])
-        out.write(_PADDED[number % 1000])
+    if number < 100:
+        out.write(_SHORT[number])
     elif number < 100_000_000:
-        out.write(_PLAIN[number // 1_000_000])
-        rest = number % 1_000_000
-        out.write(_PADDED[rest // 1000])
-        out.write(_PADDED[rest % 1000])
+        _write_digits(out, number, _length(number))
     else:
         write_int(out, number // 100_000_000)
         write_i64_le(out, eight_digits(number % 100_000_000))
+
+
+def _length(number: i64) -> i64:
+    """How many digits a number from 100 to 10^8 has."""
+    if number < 10_000:
+        return 3 if number < 1000 else 4
+    if number < 1_000_000:
+        return 5 if number < 100_000 else 6
+    return 7 if number < 10_000_000 else 8
+
+
+def _write_digits(out: BytesWriter, number: i64, count: i64) -> None:
+    """Write the last digits of a number below 10^8, 8 at most.
+
+    Tables of texts would be read from all over memory.
+    """
+    write_i64_le(out, eight_digits(number) >> (64 - (count << 3)))
+    out.truncate(len(out) - 8 + count)
 
 
 def eight_digits(number: i64) -> i64:
@@ -170,7 +180,7 @@ def write_double(out: BytesWriter, bits: i64) -> None:
                 out.append(0x2D)
             write_int(out, thousandths // 1000)
             out.append(0x2E)
-            _write_fraction(out, thousandths % 1000)
+            _write_fraction(out, thousandths % 1000, 3)
             return
     scratch = BytesWriter()
     write_i64_le(scratch, bits)
@@ -258,21 +268,15 @@ def write_seconds(out: BytesWriter, microseconds: i64) -> None:
         return
     write_int(out, microseconds // 1_000_000)
     out.append(0x2E)
-    if rest % 1000 == 0:
-        _write_fraction(out, rest // 1000)
-    else:
-        out.write(_PADDED[rest // 1000])
-        _write_fraction(out, rest % 1000)
+    _write_fraction(out, rest, 6)
 
 
-def _write_fraction(out: BytesWriter, thousandths: i64) -> None:
-    """Write the fraction without trailing zeros, but at least one digit."""
-    if thousandths % 100 == 0:
-        out.write(_PLAIN[thousandths // 100])
-    elif thousandths % 10 == 0:
-        out.write(_TWO[thousandths // 10])
-    else:
-        out.write(_PADDED[thousandths])
+def _write_fraction(out: BytesWriter, number: i64, digits: i64) -> None:
+    """Write a fraction of that many digits without trailing zeros, but at least one digit."""
+    while digits > 1 and number % 10 == 0:
+        number //= 10
+        digits -= 1
+    _write_digits(out, number, digits)
 
 
 def date_text(milliseconds: int) -> str:

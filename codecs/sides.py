@@ -61,6 +61,7 @@ class Side:
         self.passed: i64 = 0  # bytes that are missing after those
         self.requests: Requests | None = None
         self.place: Place | None = None
+        self.other: Side | None = None  # the other direction of its flow, if it has given anything
         self.ended = False
         self.ending = False  # whether it ends with the pieces that wait
         self.foreign = False  # whether bytes of no known protocol came

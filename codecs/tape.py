@@ -171,7 +171,6 @@ MOST_ROOM: Final = 256  # and at most this many
 DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; then it grows by a quarter
 MOST_NODES: Final = 1 << 23  # nodes of one message, of 40 bytes each
 MOST_LEVELS: Final = 1 << 17  # containers inside one another; views and writers have some objects for each
-_ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
@@ -183,7 +182,7 @@ class Tape:
     """
 
     def __init__(self, buffer: Buffer, room: i64 = 32) -> None:
-        self.words: vec[i64] = _ROOM[: min(max(room, LEAST_ROOM), MOST_ROOM) * WIDTH]
+        self.words: vec[i64] = vec[i64]([0] * (min(max(room, LEAST_ROOM), MOST_ROOM) * WIDTH))
         self.count: i64 = 0
         self.buffer: Final = buffer
         self.unchecked_names = False
@@ -244,10 +243,7 @@ class Tape:
         """Allocate room for at least `nodes` nodes at once; growing in steps copies them at each step."""
         size = nodes * WIDTH
         if size > len(self.words):
-            words: vec[i64] = vec[i64](capacity=size + len(_ROOM))
-            while len(words) < size:
-                words = extend(words, _ROOM)
-            self.words = words
+            self.words = vec[i64]([0] * size)
 
     def _more(self, start: i64) -> vec[i64]:
         """Make room for more nodes, of which the next starts at `start`; the words. Raises `limit`."""
