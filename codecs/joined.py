@@ -115,8 +115,8 @@ class Joined(Messages):
         for record in records:
             complete_us = side.complete_us(record.offset + record.length)
             if other is not None and other.found is not None:
-                self._give_found(other, side, complete_us, messages)
-                other.position = last if other.found is None else other.reached(complete_us)
+                some_left = self._give_found(other, side, complete_us, messages)
+                other.position = other.reached(complete_us) if some_left else last
             while at < len(held) and held[at].complete_us < complete_us:
                 side.position = side.reached(held[at].complete_us)
                 self.take(other, held[at], messages)
@@ -129,8 +129,11 @@ class Joined(Messages):
         self.take_held(side, held[at:], messages)
         self.end_held(other, messages)
 
-    def _give_found(self, side: Side, other: Side, before_us: i64, messages: list[Message]) -> None:
-        """Give the records that `_keep` kept, those that were complete before a time; -1: all."""
+    def _give_found(self, side: Side, other: Side, before_us: i64, messages: list[Message]) -> bool:
+        """Give the records that `_keep` kept, those that were complete before a time; -1: all.
+
+        Whether some are left.
+        """
         records = side.found
         assert records is not None
         while records:
@@ -138,7 +141,7 @@ class Joined(Messages):
             complete_us = side.complete_us(record.offset + record.length)
             if before_us >= 0:
                 if complete_us >= before_us:
-                    return
+                    return True
                 other.position = other.reached(complete_us)
             self.give_message(side, record, messages)
             del records[0]
@@ -146,6 +149,7 @@ class Joined(Messages):
         if side.passed:
             side.passed = 0
             side.broken = True
+        return False
 
     def give_older(self, side: Side, messages: list[Message]) -> None:
         """Give what waits of the other direction and is older than the last bytes of this one.
