@@ -11,7 +11,7 @@ from wirelens.codecs.conversations import Conversations
 
 State = tuple[Any, ...]
 
-VERSION: Final = 8  # of the form of states; raise it with every change in what a class saves
+VERSION: Final = 9  # of the form of states; raise it with every change in what a class saves
 
 
 def save(assembler: Assembler, conversations: Conversations) -> State:

@@ -77,18 +77,29 @@ class Request:
 class Early:
     """A reply, or the first of a series, that was captured before its request.
 
-    `acked`: the acknowledgment number that its side had sent, -1 for a datagram. `part`: the last part of the
-    series, `parts`: how many of them came, `last`: whether that is all.
+    `acked`: the acknowledgment number that its side had sent, -1 for a datagram. `start`: its TCP sequence
+    number if it has no key and replies before it may be lost, else -1. `part`: the last part of the series,
+    `parts`: how many of them came, `last`: whether that is all.
     """
 
-    def __init__(self, key: str, pair: i64, time_us: i64, acked: i64) -> None:
+    def __init__(self, key: str, pair: i64, time_us: i64, acked: i64, start: i64 = -1) -> None:
         self.key: Final = key
         self.pair: Final[i64] = pair
         self.time_us: Final[i64] = time_us
         self.acked: Final[i64] = acked
+        self.start: Final[i64] = start
         self.part: i64 = 0
         self.parts: i64 = 0
         self.last = True
+
+    def is_later(self, end: i64, received: i64) -> bool:
+        """Whether it answers a later request than one with this end, before which so much was `received`.
+
+        Its side had more requests, and it is not what came next after that one was sent.
+        """
+        if self.start < 0 or received < 0 or self.acked == end:
+            return False
+        return 0 < (self.start - received) & 0xFFFFFFFF < WINDOW
 
 
 @mypyc_attr(acyclic=True)
@@ -219,16 +230,17 @@ class Requests:
                 return reply
         return None
 
-    def take_early(self, key: str, time_us: i64, end: i64) -> Early | None:
+    def take_early(self, key: str, time_us: i64, end: i64, received: i64) -> Early | None:
         """The reply captured before this request, if there is one.
 
-        `end`: TCP sequence number of the request's end, -1 for a datagram.
+        `end`, `received`: see Request.
         """
         for at, reply in enumerate(self.early):
             if reply.key != key:
                 continue
             if end >= 0:
                 fits = reply.acked >= 0 and (reply.acked - end) & 0xFFFFFFFF < WINDOW
+                fits = fits and not reply.is_later(end, received)
             else:
                 fits = reply.acked < 0 and time_us - reply.time_us <= REORDER_US
             if fits:
@@ -260,7 +272,7 @@ class Requests:
         queue = [request.save() for request in self.queue]
         early = [
             (
-                (reply.key, int(reply.pair), int(reply.time_us), int(reply.acked)),
+                (reply.key, int(reply.pair), int(reply.time_us), int(reply.acked), int(reply.start)),
                 (int(reply.part), int(reply.parts), reply.last),
             )
             for reply in self.early
@@ -277,8 +289,8 @@ class Requests:
             self.add(key, Request.load(saved))
         for saved in queue:
             self.add("", Request.load(saved))
-        for (key, pair, time_us, acked), series in early:
-            reply = Early(key, pair, time_us, acked)
+        for first, series in early:
+            reply = Early(*first)
             reply.part, reply.parts, reply.last = series
             self.expect(reply)
         for digest, pair, time_us in repeated:

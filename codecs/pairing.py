@@ -58,11 +58,13 @@ class Pairs:
         first = not requests.begun
         requests.begun = True
         if requests.early:
-            reply = requests.take_early(key, time_us, end)
+            reply = requests.take_early(key, time_us, end, received)
             if reply is not None:
                 flow.sent_by(1 - side.direction).orphaned -= 1
                 _note(record, "reply-first", "its reply was captured before it")
                 request = Request(reply.pair, time_us, exchange, end, received)
+                if reply.start >= 0:
+                    requests.queue.clear()  # replies come in order: those to earlier ones are lost
                 request.answered = True
                 request.part = reply.part
                 request.parts = reply.parts
@@ -107,25 +109,27 @@ class Pairs:
         flow = side.flow
         requests = other.requests
         self.key = ""
-        if requests is None:
-            return self._unasked(side, other, exchange, record, time_us)
-        if side.datagrams and not exchange.key:
-            pair = self._repeated(requests, exchange, record, time_us)
-            if pair:
-                return pair, 0
         end: i64 = -1
+        start: i64 = -1
         if side.sequence >= 0 and not exchange.key:
             end = (side.sequence + record.offset + record.length) & 0xFFFFFFFF
             if side.broken:
                 side.broken = False
                 start = (end - record.length) & 0xFFFFFFFF
-                requests.pass_over(start, record.length)
-                if requests.before(start) and _acked_more(side, other):
-                    requests.queue.clear()
-                    return self._unasked(side, other, exchange, record, time_us)
+        if requests is None:
+            return self._unasked(side, other, exchange, record, time_us, start)
+        if side.datagrams and not exchange.key:
+            pair = self._repeated(requests, exchange, record, time_us)
+            if pair:
+                return pair, 0
+        if start >= 0:
+            requests.pass_over(start, record.length)
+            if requests.before(start) and _acked_more(side, other):
+                requests.queue.clear()
+                return self._unasked(side, other, exchange, record, time_us, start)
         key, request = requests.answer(exchange, _received(side, other), end)
         if request is None:
-            return self._unasked(side, other, exchange, record, time_us)
+            return self._unasked(side, other, exchange, record, time_us, start)
         self.key = key
         if not request.answered:
             request.answered = True
@@ -168,7 +172,7 @@ class Pairs:
         return taken.pair, taken.time_us
 
     def _unasked(
-        self, side: Side, other: Side, exchange: Exchange, record: Record, time_us: i64
+        self, side: Side, other: Side, exchange: Exchange, record: Record, time_us: i64, start: i64 = -1
     ) -> tuple[i64, i64]:
         """As `answered`, of a reply without an open request: it may be captured later."""
         flow = side.flow
@@ -205,7 +209,7 @@ class Pairs:
         if requests is None:
             requests = other.requests = Requests(self.waiting)
         self.number += 1
-        reply = Early(key, self.number, time_us, acked)
+        reply = Early(key, self.number, time_us, acked, start)
         if exchange.part:
             reply.part = exchange.part
             reply.parts = 1
@@ -218,10 +222,12 @@ class Pairs:
 
 
 def _acked_more(side: Side, other: Side) -> bool:
-    """Whether a side had received bytes of the other one that may still be captured."""
+    """Whether a side had received bytes of the other one that are not read yet: they may be captured yet."""
+    if other.ended and other.received >= side.flow.sent_by(other.direction).length:
+        return False
     first = other.sequence if other.sequence >= 0 else side.opposite
     ahead: i64 = (side.acked - first - other.received) & 0xFFFFFFFF
-    return side.acked >= 0 and first >= 0 and 0 < ahead < WINDOW and not other.ended
+    return side.acked >= 0 and first >= 0 and 0 < ahead < WINDOW
 
 
 def _received(side: Side, other: Side) -> i64:

@@ -629,12 +629,13 @@ def judge_lane(lane: list[Connection], found: list[Message]) -> Figures:
         flows.setdefault(message.flow.number, []).append(message)
     for messages in flows.values():
         figures.misplaced += sum(after.time_us < before.time_us for before, after in pairwise(messages))
-    if made.lonely and len(made.script) > FEW:
-        figures.hidden += sum(
-            1
-            for message, time in zip(made.script, times, strict=True)
-            if time >= 0 and message.marker and message.marker != FOREIGN and message.marker not in shown
-        )
+    figures.hidden += sum(
+        1
+        for one in lane
+        if one.lonely and len(one.script) > FEW
+        for message, time in zip(one.script, complete(one), strict=True)
+        if time >= 0 and message.marker and message.marker != FOREIGN and message.marker not in shown
+    )
     asked = {b"<q%06d>" % message.call: message.call for message in made.script if message.call >= 0}
     pairs: dict[int, bytes] = {}
     for marker in asked:

@@ -21,7 +21,9 @@ HISTORY: Final = 1 << 23  # delivered bytes, of all streams, that are kept to co
 ALL_LATE: Final = 1 << 22  # late bytes, of all streams, that wait for those that follow them
 CONTRADICTIONS_KEPT: Final = 1 << 10
 TOGETHER_US: Final = 20_000  # a byte this near in time to the next was written with it
-JOIN_SEGMENTS: Final = 8  # segments after which a stream begins whose start was missed
+JOIN_SEGMENTS: Final = 8  # segments after which a stream begins whose start was missed,
+JOIN_LONGER: Final = 32  # or this many, if bytes before its first one were sent and had not arrived
+IN_FLIGHT: Final = 1 << 16  # bytes at most that were sent and have not arrived
 
 
 class Sequencer:
@@ -379,7 +381,7 @@ class Sequencer:
         elif count:
             side.expect()
             side.early += 1  # not len(starts): a segment that fills several holes is held in several parts
-            if side.early >= JOIN_SEGMENTS:
+            if self.may_begin(side):
                 self.give_up(side, pieces)
         while side.waiting > STREAM_WAITING:
             side.note("capture-limit", side.next, f"more than {STREAM_WAITING} bytes waited for missing ones")
@@ -416,6 +418,11 @@ class Sequencer:
         if distance > 0:
             self.skip(side, distance)
         self.drain(side, pieces)
+
+    def may_begin(self, side: Side) -> bool:
+        """Whether a stream whose start was missed begins, as enough came that is not older."""
+        sent = side.starts[0] - side.floor  # but had not arrived
+        return side.early >= (JOIN_LONGER if 0 < sent <= IN_FLIGHT else JOIN_SEGMENTS)
 
     def drop_probe(self, side: Side) -> None:
         """Leave out the waiting byte in doubt: it was a keep-alive's, and not of the stream."""

@@ -34,6 +34,7 @@ NO_STARTS: Final[list[int]] = []
 NO_HELD: Final[list[Held]] = []
 
 NO_DOUBT: Final = -(1 << 62)  # no position
+NO_FLOOR: Final = 1 << 62  # not known
 
 
 class Side:
@@ -49,6 +50,7 @@ class Side:
         "early",
         "ended",
         "fin",
+        "floor",
         "flow",
         "gap",
         "has_acked",
@@ -91,6 +93,7 @@ class Side:
         self.acked: i64 = 0  # sequence number that the other side acknowledged
         self.confirmed: int = -1  # acknowledgment number of its last segment
         self.hint: i64 = 0  # sequence number of an empty segment
+        self.floor: i64 = NO_FLOOR  # position that the other side had acknowledged when the first bytes came
         self.doubt: i64 = NO_DOUBT  # position of a waiting byte that may be a keep-alive's
         # segments before the start was known: those with new bytes, and those of the other side that confirm
         # the first of them
@@ -120,6 +123,8 @@ class Side:
         self.base = sequence
         self.next = 0
         self.begun = True
+        if self.has_acked:
+            self.floor = self.place(self.acked)
 
     def start(self, position: i64) -> None:
         """Start the stream at a position."""
@@ -152,6 +157,7 @@ class Side:
             (self.begun, self.started, self.known, self.ended, self.has_fin, self.has_acked, self.has_hint),
             (int(self.base), int(self.origin), int(self.next), int(self.fin), int(self.acked)),
             (int(self.hint), int(self.doubt), int(self.hole_end), int(self.gap), self.confirmed),
+            int(self.floor),
             (int(self.early), int(self.waiting), int(self.waiting_since)),
             tuple(self.starts),
             tuple(held),
@@ -163,8 +169,9 @@ class Side:
     @staticmethod
     def load(flow: Flow, direction: i64, state: State) -> "Side":
         """The side that `save` gave, of a flow and direction."""
-        number, flags, positions, more, waits, starts, held, last, late, notes = state
+        number, flags, positions, more, floor, waits, starts, held, last, late, notes = state
         side = Side(number, flow, direction)
+        side.floor = floor
         side.begun, side.started, side.known, side.ended, side.has_fin, side.has_acked, side.has_hint = flags
         side.base, side.origin, side.next, side.fin, side.acked = positions
         side.hint, side.doubt, side.hole_end, side.gap, side.confirmed = more

@@ -14,7 +14,7 @@ from mypy_extensions import i64
 from wirelens.codecs.captures.flow import Flow, Piece, State
 from wirelens.codecs.captures.ordering import Ordering, must_wait
 from wirelens.codecs.captures.packets import ACK, DUPLICATE, FIN, PSH, RST, SYN, TCP, Segment
-from wirelens.codecs.captures.sequencing import JOIN_SEGMENTS, Sequencer
+from wirelens.codecs.captures.sequencing import IN_FLIGHT, Sequencer
 from wirelens.codecs.captures.sides import NO_DOUBT, Side
 from wirelens.codecs.captures.transmission import Acknowledgement, Sighting
 
@@ -27,7 +27,6 @@ PROBE_TIME_US: Final = 1_000_000  # keep-alives are at least this far apart
 REUSE_TIME_US: Final = 1_000_000  # least silence of an open connection before its ports are reused
 OUT_OF_STEP: Final = 1 << 28  # bytes that lie this far back belong to another connection
 RESET_DISTANCE: Final = 1 << 20  # a reset counts if its number is at most this far from the expected one
-IN_FLIGHT: Final = 1 << 16  # bytes after a reset by the other side are at most this far ahead of the stream
 KEY6: Final = 37  # bytes of the key of a flow over IPv6; those over IPv4 have 13
 OVER_TIME_US: Final = 24 * 3600 * 1_000_000  # a flow silent for longer is over; what comes is another
 
@@ -575,11 +574,11 @@ class Assembler(Sequencer):
             return False
         certain = acked > position
         doubtful = not again and segment.flags & PSH == 0
-        if side.started:
+        if certain and again and segment.time_us - side.held[at].time_us < PROBE_TIME_US:
+            certain = False  # perhaps one that was sent twice: the bytes around it will show
+            doubtful = True
+        elif side.started:
             certain = certain and again
-            if certain and segment.time_us - side.held[at].time_us < PROBE_TIME_US:
-                certain = False  # perhaps one that was sent twice: what comes before it will show
-                doubtful = True
         elif not certain:
             known = side.has_hint and side.place(side.hint) == position + 1
             alone = again and not heard
@@ -623,7 +622,7 @@ class Assembler(Sequencer):
     def _begin_late(self, side: Side, time_us: i64, pieces: list[Piece]) -> None:
         """Begin a confirmed stream whose start was missed, once its older bytes can no longer be expected."""
         over = side.has_fin and side.place(side.acked) > side.fin
-        if over or side.early >= JOIN_SEGMENTS or time_us - side.waiting_since >= GAP_TIME_US:
+        if over or self.may_begin(side) or time_us - side.waiting_since >= GAP_TIME_US:
             self.give_up(side, pieces)
 
     def _overdue(self, side: Side, heard: bool, gone: bool, time_us: i64, pieces: list[Piece]) -> None:

@@ -302,7 +302,7 @@ def test_bytes_missing_at_a_reset_are_not_waited_for_long() -> None:
 
 def test_after_a_reset_other_bytes_are_of_another_connection() -> None:
     for late in (
-        segment(4 + limits.IN_FLIGHT + 1, b"second"),  # of the side that goes on, too far ahead
+        segment(4 + sequencing.IN_FLIGHT + 1, b"second"),  # of the side that goes on, too far ahead
         segment(501, b"second", side=1),  # of the side that sent the reset
         segment(4, b"second", SYN),
     ):
@@ -407,6 +407,9 @@ def test_one_byte_that_was_sent_twice_before_those_that_it_follows() -> None:
     one = segment(7, b"g")
     sink.add(segment(1, b"abc"), one, answer(8), one, segment(4, b"def", PSH | ACK), segment(8, b"h"))
     assert (sink.data(), sink.close().notes()) == (b"abcdefgh", [])
+    joined = Sink()
+    joined.add(segment(3, b"c"), answer(4), segment(3, b"c"), segment(4, b"def", PSH | ACK), answer(7))
+    assert joined.close().data() == b"cdef"
 
 
 @given(st.data())
@@ -575,6 +578,15 @@ def test_what_a_joined_side_sent_waits_while_older_bytes_of_the_other_may_come()
     pieces = [p for p in sink.close().pieces if p.data]
     assert [p.data for p in pieces][-3:] == [b"b", b"abc", b"def"]
     assert {p.opposite for p in pieces if p.direction != pieces[-1].direction} == {900}
+
+
+def test_joined_where_bytes_were_sent_that_had_not_arrived() -> None:
+    """They may be captured yet, though many segments after them were."""
+    for acked, data in ((900, b"abcdefghijkl"), (903, b"defghijkl")):
+        sink = Sink()
+        sink.add(answer(acked), *[segment(903 + at, b"%c" % (100 + at)) for at in range(9)])
+        sink.add(segment(900, b"abc"))
+        assert sink.close().data(1) == data
 
 
 def test_joined_in_the_middle_out_of_order() -> None:

@@ -14,6 +14,7 @@ from wirelens.codecs.conversations import Conversations, Message
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "captures"))
 
+import building
 import traffic
 
 END = b"\0\0\0\0"
@@ -245,6 +246,32 @@ def test_a_reply_captured_before_its_request_is_not_that_to_the_one_before() -> 
     assert calls[1] == calls[2] != ""
     assert calls[3] == calls[4] != ""
     assert len({*calls}) == 3
+    talk = Talk(syn=False)
+    found = talk.say(1, answers[0][known:], sent)
+    found += talk.say(0, asked[0][:20], -known) + talk.say(1, answers[1], 2 * sent)
+    found += talk.say(0, asked[0][20:], -known) + talk.say(0, asked[1], len(answers[0]) - known)
+    found += talk.say(0, asked[2]) + talk.say(1, answers[2])
+    calls = [one.pair for one in found if one.record.error is None]
+    assert calls[0] == calls[2] != ""
+    assert calls[3] == calls[4] != ""
+    assert len({*calls}) == 3
+
+
+def test_a_reply_captured_before_its_request_at_the_end_of_a_capture() -> None:
+    """Both directions were decided only at the end, when nothing more comes of either."""
+    asked = traffic.mevent_request(1, b"<q000001>", 2, True)
+    answer = traffic.mevent_reply(1, b"<r000001>", True)
+    made = traffic.Connection("mevent-1", "tcp", 5555, [], client=traffic.FIRST_PORT)
+    made.packets = [
+        traffic.Packet(0, -1, b"", 0, building.SYN),
+        traffic.Packet(1, -1, b"", 0, building.SYN | building.ACK),
+        traffic.Packet(0, 0, asked[:31], 0),
+        traffic.Packet(1, 0, answer, len(asked)),
+        traffic.Packet(0, 31, asked[31:], 0),
+    ]
+    reply, request = traffic.messages_of(traffic.files([(made, packet) for packet in made.packets], 1))
+    assert reply.pair == request.pair != ""
+    assert notes([reply, request]) == [["reply-first"], ["reply-first"]]
 
 
 def test_a_reply_to_nothing_and_a_request_without_reply_are_counted() -> None:
