@@ -52,6 +52,7 @@ INTERPRETED = (
     "codecs/protobuf_encoding.py",
     "codecs/jsonb/scalar_encoding.py",
     "codecs/scan_uncompiled.py",
+    "codecs/tape_uncompiled.py",
     "codecs/sizes.py",  # for one option of one command
     "codecs/captures/annotating.py",  # most of it is copying
     "codecs/captures/pasting",  # one text at a time, most of it regular expressions

@@ -254,7 +254,7 @@ class Tape:
         if count >= MOST_NODES:
             raise self._limit(start, f"a message of more than {MOST_NODES:,} values")
         if count < DOUBLED:
-            words = extend(words, words)
+            words = doubled(words)
         else:
             more = min(count // 4, MOST_NODES - count)
             words = extend(words, words[: more * WIDTH])
@@ -491,6 +491,11 @@ class Tape:
         self.notes.append(Note(code, buffer.absolute(position), text))
 
 
+def doubled(words: vec[i64]) -> vec[i64]:
+    """Words and as many after them."""
+    return extend(words, words)
+
+
 def head(kind: i64, field: i64 = 0, form: i64 = 0) -> i64:
     """Pack a HEAD word; the caller adds flags with `|`."""
     return kind | form << FORM_SHIFT | field << FIELD_SHIFT
@@ -504,3 +509,9 @@ def object_number(class_index: i64, reference: i64) -> i64:
 def reference_number(reference: i64, target: i64) -> i64:
     """A REF's number: the wire's own reference number, and the index of its target node (-1: none)."""
     return (reference & LOW_HALF) | (target + 1) << 32
+
+
+if __file__.endswith(".py"):
+    from wirelens.codecs import tape_uncompiled
+
+    globals().update(_ROOM=list(_ROOM), doubled=tape_uncompiled.doubled)
