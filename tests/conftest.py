@@ -1,5 +1,6 @@
 """What every test may use."""
 
+import gc
 import sys
 from collections import Counter
 from pathlib import Path
@@ -19,6 +20,25 @@ settings.register_profile("explore", max_examples=1000, print_blob=True, **COMMO
 # `dev.py pythons`: what differs between Pythons hardly depends on the number of examples.
 settings.register_profile("few", max_examples=10, derandomize=True, **COMMON)
 settings.load_profile("same")  # pytest's option --hypothesis-profile comes later, and wins
+
+# Files and folders of tests that are about code which stays interpreted in both forms.
+INTERPRETED: Final = (
+    "captures/test_compression.py",
+    "captures/test_gzip.py",
+    "captures/test_names.py",
+    "captures/test_text_packets.py",
+    "cli",
+    "codecs/test_clocks.py",
+    "codecs/test_comparing.py",
+    "codecs/test_ends.py",
+    "codecs/test_file_kinds.py",
+    "codecs/test_http2.py",
+    "codecs/test_http2_captures.py",
+    "codecs/test_http2_peers.py",
+    "formatters",
+)
+# Of those folders: what the commands read and write is the same in both forms.
+BOTH_FORMS: Final = ("cli/test_captures.py", "cli/test_identity.py", "cli/test_transcripts.py")
 
 
 @pytest.fixture(scope="session")
@@ -44,10 +64,13 @@ def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Bulk conversion takes long and hardly depends on the form: it need run in one only."""
+    """Mark what need run in one form only; bulk conversion takes long and hardly depends on the form."""
     for item in items:
-        if item.path.is_relative_to(ROOT / "tests" / "bulk"):
+        path = item.path.relative_to(ROOT / "tests")
+        if path.is_relative_to("bulk"):
             item.add_marker(pytest.mark.once)
+        elif any(map(path.is_relative_to, INTERPRETED)) and path.as_posix() not in BOTH_FORMS:
+            item.add_marker(pytest.mark.interpreted)
     counts: Counter[str] = Counter()
     left_out = []
     for item in items:
@@ -59,3 +82,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         gone = set(left_out)
         items[:] = [item for item in items if item not in gone]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Ten thousand collected tests are not looked through again for each garbage of the tests.
+
+    Python also waits with full collections until a quarter of all objects is new: of few, that is soon.
+    """
+    gc.collect()
+    gc.freeze()

@@ -144,7 +144,7 @@ def test_explore_draws_new_examples_of_properties_only(
     steps(dev, "test", "--explore", "-k", "varint")
     explore = ["--hypothesis-profile=explore", "-m"]
     assert runs == [
-        [*explore, "hypothesis and not once", "-k", "varint"],
+        [*explore, "hypothesis and not once and not interpreted", "-k", "varint"],
         [*explore, "hypothesis", "-k", "varint"],
     ]
 

@@ -93,6 +93,7 @@ def test_what_follows_that_is_not_gzip(size: int) -> None:
         assert unpack(gzip.compress(TEXT, mtime=0) + garbage, size) == (TEXT, ["skipped-bytes"], True)
 
 
+@pytest.mark.slow
 def test_damage_in_the_data_gives_all_that_is_before_it() -> None:
     packed = gzip.compress(TEXT, mtime=0)
     for place in range(40, len(packed) - 8, 97):

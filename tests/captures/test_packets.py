@@ -539,6 +539,7 @@ def test_waiting_fragments_go_to_another_dissector() -> None:
     assert found[0].payload == bytes(range(100))
 
 
+@pytest.mark.slow
 def test_waiting_fragments_are_bounded() -> None:
     dissector = Dissector()
     tracemalloc.start()

@@ -958,6 +958,7 @@ def test_flows_never_raise(data: bytes) -> None:
     flows([pcap([ethernet(ipv4(tcp(data=data) + data))]), data])
 
 
+@pytest.mark.slow
 def test_a_large_capture_takes_little_memory() -> None:
     """What is given out is not kept: 20 MB of 500 flows that never end."""
     reader = Reader()

@@ -213,6 +213,7 @@ def test_what_cannot_be_annotated_is_an_error(run: Run, tmp_path: Path) -> None:
     assert packets(capture.read_bytes())
 
 
+@pytest.mark.slow
 def test_every_shared_capture_keeps_its_packets(shared: Path, run: Run, tmp_path: Path) -> None:
     target = tmp_path / "out.pcapng"
     tried = 0
@@ -238,6 +239,7 @@ def tshark(home: Path, *words: str) -> list[list[str]]:
 
 
 @needs_tshark
+@pytest.mark.slow
 def test_tshark_has_the_fields(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frames, times = talk()
     path, target = tmp_path / "in.pcap", tmp_path / "out.pcapng"

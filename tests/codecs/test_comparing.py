@@ -343,6 +343,7 @@ def order(skus: list[str]) -> dict[str, Any]:
     return {"$class": "Order", "$id": "o", "lines": rows}
 
 
+@pytest.mark.slow
 def test_one_item_put_into_ten_thousand_is_one_change() -> None:
     skus = [f"s{number}" for number in range(10_000)]
     more = [*skus[:6_000], "new", *skus[6_000:]]

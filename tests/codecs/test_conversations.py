@@ -234,6 +234,7 @@ def test_unknown_traffic_is_given_out_and_not_kept() -> None:
     assert conversations.heads == conversations.held == 0
 
 
+@pytest.mark.slow
 def test_waiting_bytes_of_all_flows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     limit = 1 << 16
     monkeypatch.setattr(module, "ALL_HEADS", limit)

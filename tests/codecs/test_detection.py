@@ -343,6 +343,8 @@ def measured(*arguments: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.once
+@pytest.mark.slow
 def test_the_bounds(shared: Path) -> None:
     found = measured("--shared", str(shared))
     assert found["wrong"] == []

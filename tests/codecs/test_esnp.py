@@ -512,6 +512,7 @@ def test_a_huge_claim_allocates_nothing(size: int) -> None:
     assert partial["partial"] == {"lines": [{"type": "DATA", "name": "k"}]}
 
 
+@pytest.mark.slow
 def test_foreign_streams_are_not_claimed(shared: Path) -> None:
     claimed = []
     for path in sorted((shared / "captures/negative").glob("*.bin")):

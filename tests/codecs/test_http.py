@@ -545,6 +545,7 @@ def test_public_captures(shared: Path) -> None:
         assert not [item for item in messages if item.record.damaged]
 
 
+@pytest.mark.slow
 def test_foreign_http_is_decoded_and_encoded_again(shared: Path) -> None:
     count = 0
     for path in sorted((shared / "captures/negative").glob("*.bin")):
