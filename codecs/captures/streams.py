@@ -319,7 +319,7 @@ class Assembler(Sequencer):
         ordering = conversation.ordering
         if ordering is None and conversation.first.starts and conversation.second.starts:
             ordering = Ordering()
-        given = pieces if ordering is None else []
+        given: list[Piece] = []
         self.give_late(conversation.first, given)
         self.give_late(conversation.second, given)
         self.finish(conversation.first, reason, given)
@@ -329,8 +329,11 @@ class Assembler(Sequencer):
         if ordering is not None:
             self.delivered += int(ordering.size)
             ordering.add(given)
-            ordering.release(conversation.first, conversation.second, conversation.flow.last_us, pieces)
+            given = []
+            ordering.release(conversation.first, conversation.second, conversation.flow.last_us, given)
             conversation.ordering = None
+        pieces += [piece for piece in given if not piece.end]
+        pieces += [piece for piece in given if piece.end]  # neither is over before the bytes of the other
 
     def _belongs(self, conversation: _Conversation, segment: Segment) -> bool:
         """Whether a SYN belongs to this connection, not to a new one with the same addresses and ports."""
@@ -402,9 +405,7 @@ class Assembler(Sequencer):
         length: i64 = len(payload)
         self.payload += length
         if length or segment.missing:
-            packets: tuple[int, ...] = segment.fragments
-            if not packets:
-                packets = (int(segment.packet),)
+            packets = segment.fragments or (int(segment.packet),)
             if side.ended:
                 self._after_end(side, payload, segment, packets, pieces)
                 return

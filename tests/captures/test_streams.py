@@ -589,6 +589,17 @@ def test_joined_where_bytes_were_sent_that_had_not_arrived() -> None:
         assert sink.close().data(1) == data
 
 
+def test_at_the_end_of_a_capture_no_direction_is_over_before_the_bytes_of_the_other() -> None:
+    sink = Sink()
+    sink.add(segment(900, b"abc"), segment(5000, b"def", side=1, time=1))
+    assert [(p.data, p.end) for p in sink.close().pieces] == [
+        (b"abc", ""),
+        (b"def", ""),
+        (b"", "close"),
+        (b"", "close"),
+    ]
+
+
 def test_joined_in_the_middle_out_of_order() -> None:
     sink = Sink()
     sink.add(segment(903, b"def"), segment(900, b"abc"))
