@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -24,7 +25,12 @@ class Recorder:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.connections = 0
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.threads: list[threading.Thread] = []
+        self._start(self._accept)
+
+    def _start(self, work: Callable[..., None], *arguments: Any) -> None:
+        self.threads.append(threading.Thread(target=work, args=arguments, daemon=True))
+        self.threads[-1].start()
 
     def _accept(self) -> None:
         while True:
@@ -35,8 +41,7 @@ class Recorder:
             server = socket.create_connection(("127.0.0.1", self.server))
             self.connections += 1
             for source, target, direction in ((client, server, 0), (server, client, 1)):
-                arguments = (self.connections, direction, source, target)
-                threading.Thread(target=self._forward, args=arguments, daemon=True).start()
+                self._start(self._forward, self.connections, direction, source, target)
 
     def _forward(self, number: int, direction: int, source: socket.socket, target: socket.socket) -> None:
         while True:
@@ -46,15 +51,25 @@ class Recorder:
                 data = b""
             with self.lock:  # before it is sent on: the answer to it cannot be recorded first
                 self.chunks.append((number, direction, time.time_ns() // 1000, data))
-            with suppress(OSError):
-                if not data:
+            with suppress(OSError):  # the other side may be gone
+                if data:
+                    target.sendall(data)
+                else:
                     target.shutdown(socket.SHUT_WR)
-                    return
-                target.sendall(data)
+            if not data:
+                return
+
+    def close(self) -> None:
+        """Wait for the ends of the connections: a thread that goes on would slow down all later tests."""
+        with suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)  # ends what waits in `accept`, which closing does not
+        self.listener.close()
+        for thread in self.threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in self.threads)
 
     def read(self) -> tuple[list[Message], list[Any]]:
         """The messages and calls of what was recorded so far."""
-        self.listener.close()
         conversations = Conversations()
         calls = Calls()
         flows: dict[int, Flow] = {}

@@ -25,7 +25,9 @@ def one(data: bytes, context: Any) -> bytes:
         context.set_trailing_metadata((("x-trail", "t"),))
         context.abort(grpc.StatusCode.NOT_FOUND, "no such thing, 100 % gone: ä")
     if data == b"wait":
-        time.sleep(30)
+        ended = threading.Event()
+        context.add_callback(ended.set)
+        ended.wait(30)
     return data
 
 
@@ -61,8 +63,10 @@ def recorder() -> Iterator[Recorder]:
     server = grpc.server(futures.ThreadPoolExecutor(16), handlers=(handlers(),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    yield Recorder(port)
+    recorder = Recorder(port)
+    yield recorder
     server.stop(None)
+    recorder.close()
 
 
 def channel(recorder: Recorder, **options: Any) -> Any:
@@ -201,6 +205,7 @@ def test_nghttp2_with_prior_knowledge_and_by_upgrade(tmp_path: Path, upgrade: bo
         for process in processes:
             process.kill()
             process.wait()
+    recorder.close()
     messages, calls = recorder.read()
     assert all(message.record.error is None for message in messages)
     assert [(call.method, call.outcome, call.status[:3]) for call in calls] == [
