@@ -11,6 +11,7 @@ from wirelens.codecs.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Final
 
     from wirelens.cli.input import Input
     from wirelens.cli.input_options import MergeOptions
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from wirelens.cli.select import Selection
     from wirelens.cli.where.compiling import Filter
     from wirelens.codecs.call import Call
+
+PORTION: Final = 16  # pieces that are decoded before calls are made of them, while they are in the cache
 
 
 class CallReading:
@@ -59,6 +62,7 @@ class CallReading:
         self.read = 0
         self.selected = 0
         self.before_read: Callable[[], None] | None = None
+        self.observes = True  # whether packets are followed, to count what is sent again of a call
         self.quiet = False  # whether what the rows leave out is not reported
 
     def select(self, where: Filter[Call]) -> None:
@@ -89,10 +93,18 @@ class CallReading:
         from wirelens.cli.packets import Capture
 
         capture = Capture(item, self.protocol, self.selection, False, self.flows, sources=False)
-        capture.reader.assembler.observe(self.logs)
+        capture.portion = PORTION
+        if self.observes:
+            capture.reader.assembler.observe(self.logs)
         source = capture.source
         calls = Calls(
-            source.file, source.files, self._points(item), item.live, first=self.number + 1, kept=self.kept
+            source.file,
+            source.files,
+            self._points(item),
+            item.live,
+            first=self.number + 1,
+            kept=self.kept,
+            prompt=not self.observes,
         )
         for messages, pieces in capture.conversed():
             capture.messages += len(messages)

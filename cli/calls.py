@@ -90,6 +90,8 @@ def command(
         )
     else:
         reading = CallReading(inputs, merge_options, protocol, selection, kept, logs)
+        # lines of text do not show what was sent again
+        reading.observes = style != "text" or chosen is not None or bool(where)
     if selected is not None:
         reading.select(selected)
     rows = Rows(reading, sort, limit)
@@ -197,7 +199,7 @@ def write_text(rows: Rows, output: Output) -> None:
         if not waiting:
             return
         if plain:
-            output.texts(table.texts(waiting))
+            output.utf8(table.text(waiting))
         else:
             output.lines(table.lines(waiting))
         waiting.clear()

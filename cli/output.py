@@ -224,10 +224,6 @@ class Output:
         """Write text."""
         self.utf8(text.encode("utf-8", "backslashreplace"))
 
-    def texts(self, lines: Iterable[str]) -> None:
-        """Write whole lines, each encoded by itself: most are in ASCII, which is only copied."""
-        self.utf8(b"".join([line.encode("utf-8", "backslashreplace") for line in lines]))
-
     def json(self, text: str | bytes) -> None:
         """Write JSON text that does not begin or end inside a token, in colour on terminals."""
         painter = self.painter

@@ -128,6 +128,7 @@ class Capture:
         self.before_selection: Callable[[list[Record]], None] | None = None  # gets all messages
         self.messages = 0
         self.undecoded = False
+        self.portion = PORTION
 
     @property
     def flows(self) -> int:
@@ -140,8 +141,8 @@ class Capture:
         for pieces in self.source.pieces():
             if selection is not None and selection.of_flows:
                 pieces = [piece for piece in pieces if selection.takes(piece.flow)]
-            for at in range(0, len(pieces), PORTION):
-                yield pieces[at : at + PORTION]
+            for at in range(0, len(pieces), self.portion):
+                yield pieces[at : at + self.portion]
             if self.source.idle:
                 yield []
 

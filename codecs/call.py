@@ -80,7 +80,11 @@ NO_MESSAGES: Final[list[Message]] = []  # never changed
 Value = None | bool | int | str
 
 QUOTED: Final = 1 << 12  # texts of which the JSON is kept
+ENDS: Final = 1 << 12  # flows and directions of which what is written of all calls is kept
+TIME_CELLS: Final = 27  # of a time as text
 _known: Final[dict[str, bytes]] = {}
+_durations: Final[dict[int, str]] = {}
+_BLANKS: Final = [b" " * cells for cells in range(64)]
 
 
 @mypyc_attr(acyclic=True)
@@ -94,8 +98,8 @@ class Call:
     were open on the connection when this one was sent. `resent_bytes`: bytes sent more than once.
     `transport`: "tcp" or "udp". `direction`: that of the request, 0 from the flow's client.
     `packet`: the number of the packet that holds the request's last byte; `connection`: that of the flow's
-    first payload. `pair`: number
-    that its messages have in common, 0 if it is one-way. `messages`: they, if they were asked for.
+    first payload. `pair`: number that its messages have in common, 0 if it is one-way. `finished_us`: the
+    time in the capture when it was finished. `messages`: they, if they were asked for.
 
     Of calls that were captured at both ends: the times on the way and in the server (`request_transit_us`,
     `server_time_us`, `reply_transit_us`, `uncertainty_us`, `request_held_us`, `reply_held_us`), copies that
@@ -149,6 +153,7 @@ class Call:
         self.pair = 0
         self.packet = 0
         self.connection = 0
+        self.finished_us: i64 = 0
         self.messages: list[Message] = NO_MESSAGES
 
     def __repr__(self) -> str:
@@ -220,12 +225,7 @@ class Call:
             out.write(b', "timed_out": true' if self.timed_out else b', "timed_out": false')
         _write_duration(out, b', "timeout": ', self.timeout_us)
         _write_duration(out, b', "waited": ', self.waited_us)
-        _write_name(out, b', "client": ', self.client)
-        _write_name(out, b', "server": ', self.server)
-        out.write(b', "flow": ')
-        write_int(out, self.flow)
-        _write_name(out, b', "file": ', self.file)
-        _write_name(out, b', "point": ', self.point)
+        out.write(_ends_of(self).json)
         if self.id:
             out.write(b', "id": ')
             _write_id(out, self.id)
@@ -307,46 +307,163 @@ def json_lines(calls: list[Call]) -> bytes:
     return out.getvalue()
 
 
-class Columns:
-    """What lines of calls consist of, a list each.
+class Lines:
+    """Calls as lines of plain text in columns that are as wide as they need.
 
-    `latencies`: "" for none; `ends`: `client > server`; `remarkable`: the places of the calls of which there
-    is more to show than that they are ok.
+    `names`: service and method of all calls, as they are to be written; `remarkable`: the places of the calls
+    of which there is more to show than that they are ok, with that: the outcome, and what follows the ends.
+    `latencies`: a text for each call.
     """
 
-    def __init__(self) -> None:
-        self.numbers: list[str] = []
-        self.times: list[str] = []
-        self.flows: list[str] = []
-        self.names: list[tuple[str, str]] = []  # service, method
-        self.latencies: list[str] = []
-        self.ends: list[str] = []
-        self.remarkable: list[int] = []
+    def __init__(self, calls: list[Call]) -> None:
+        self.calls: Final = calls
+        self.names: dict[tuple[str, str], bytes] = {}
+        self.remarkable: dict[int, tuple[bytes, bytes]] = {}
+        self.latencies: Final[list[str]] = []
+        service = method = ""
+        for place, call in enumerate(calls):
+            if place == 0 or call.method != method or call.service != service:
+                service = call.service
+                method = call.method
+                self.names[service, method] = b""
+            latency_us = call.latency_us
+            self.latencies.append("" if latency_us is None else _duration_of(latency_us))
+            if not _is_usual(call):
+                self.remarkable[place] = (b"", b"")
 
-    def add(self, call: Call) -> None:
-        """Add a call."""
-        place = len(self.numbers)
-        self.numbers.append(str(call.call))
-        sent_us = call.sent_us
-        self.times.append(time_text(0 if sent_us is None else sent_us))
-        self.flows.append(str(call.flow))
-        self.names.append((call.service, call.method))
-        latency_us = call.latency_us
-        self.latencies.append("" if latency_us is None else duration(latency_us / 1e6))
-        self.ends.append(f"{call.client} > {call.server}")
-        usual = (
-            call.outcome == OK and latency_us is not None and not (call.late or call.exception or call.seen)
-        )
-        if not usual or (call.request_messages or 0) > 1 or (call.response_messages or 0) > 1:
-            self.remarkable.append(place)
+    def widths(self) -> tuple[int, int, int, int]:
+        """The cells of numbers, times, flows and latencies."""
+        number: i64 = 0
+        time: i64 = 0
+        flow: i64 = 0
+        latency: i64 = 0
+        for call in self.calls:
+            number = max(number, call.call)
+            flow = max(flow, call.flow)
+            if _is_time(0 if call.sent_us is None else call.sent_us):
+                time = TIME_CELLS
+        for text in self.latencies:
+            latency = max(latency, len(text))
+        return len(str(number)), int(time), len(str(flow)), int(latency)
+
+    def text(self, widths: tuple[int, int, int, int], ok: bytes) -> bytes:
+        """The lines, in UTF-8; `ok` is the outcome of those that are not remarkable."""
+        out = BytesWriter()
+        numbers: i64 = widths[0]
+        times: i64 = widths[1]
+        flows: i64 = widths[2]
+        latencies: i64 = widths[3]
+        service = method = ""
+        name = b""
+        remarkable = self.remarkable
+        for place, call in enumerate(self.calls):
+            if place == 0 or call.method != method or call.service != service:
+                service = call.service
+                method = call.method
+                name = self.names[service, method]
+            _write_right(out, call.call, numbers)
+            out.write(b"  ")
+            sent_us = 0 if call.sent_us is None else call.sent_us
+            if _is_time(sent_us):
+                write_time(out, sent_us)
+                _write_blanks(out, times - TIME_CELLS)
+            else:
+                _write_blanks(out, times)
+            out.write(b"  ")
+            _write_right(out, call.flow, flows)
+            out.write(b"  ")
+            out.write(name)
+            out.write(b"  ")
+            outcome = ok
+            latency = self.latencies[place]
+            rest = b""
+            if remarkable and not _is_usual(call):
+                outcome, rest = remarkable[place]
+            out.write(outcome)
+            _write_blanks(out, latencies - len(latency) + 2)
+            out.write(latency.encode())
+            out.write(b"  ")
+            out.write(_ends_of(call).text)
+            out.write(rest)
+            out.append(0x0A)
+        return out.getvalue()
 
 
-def columns_of(calls: list[Call]) -> Columns:
-    """The columns of calls."""
-    columns = Columns()
-    for call in calls:
-        columns.add(call)
-    return columns
+def _is_usual(call: Call) -> bool:
+    """Whether there is no more to show of a call than that it is ok, and its latency."""
+    if call.outcome != OK or call.latency_us is None or call.late or call.exception or call.seen:
+        return False
+    return (call.request_messages or 0) <= 1 and (call.response_messages or 0) <= 1
+
+
+def _is_time(time_us: i64) -> bool:
+    """Whether a time is written as text: between 1970 and 9999."""
+    return 0 <= time_us <= LAST_MICROSECOND
+
+
+def _duration_of(microseconds: int) -> str:
+    """A duration for people; many calls take equally long."""
+    found = _durations.get(microseconds)
+    if found is None:
+        if len(_durations) >= QUOTED:
+            _durations.clear()
+        found = _durations[microseconds] = duration(microseconds / 1e6)
+    return found
+
+
+def _write_right(out: BytesWriter, number: i64, cells: i64) -> None:
+    """Write a number from 0 on at the right of its column."""
+    digits: i64 = 1
+    limit: i64 = 10
+    while number >= limit and digits < 18:
+        limit *= 10
+        digits += 1
+    _write_blanks(out, cells - digits)
+    write_int(out, number)
+
+
+def _write_blanks(out: BytesWriter, number: i64) -> None:
+    while number >= len(_BLANKS):
+        out.append(0x20)
+        number -= 1
+    if number > 0:
+        out.write(_BLANKS[number])
+
+
+_ends: Final[dict[int, "_Ends"]] = {}
+
+
+@mypyc_attr(acyclic=True)
+class _Ends:
+    """The ends of a flow, its number and its file, as they are written of each of its calls."""
+
+    def __init__(self, call: Call) -> None:
+        self.client: Final = call.client
+        self.server: Final = call.server
+        self.file: Final = call.file
+        self.point: Final = call.point
+        self.text: Final = f"{call.client} > {call.server}".encode("utf-8", "backslashreplace")
+        out = BytesWriter()
+        _write_name(out, b', "client": ', call.client)
+        _write_name(out, b', "server": ', call.server)
+        out.write(b', "flow": ')
+        write_int(out, call.flow)
+        _write_name(out, b', "file": ', call.file)
+        _write_name(out, b', "point": ', call.point)
+        self.json: Final = out.getvalue()
+
+
+def _ends_of(call: Call) -> _Ends:
+    """The ends of a call, made once for all those of its flow."""
+    key = 2 * call.flow + call.direction
+    found = _ends.get(key)
+    if found is not None and found.client == call.client and found.server == call.server:
+        if found.file == call.file and found.point == call.point:
+            return found
+    if len(_ends) >= ENDS:
+        _ends.clear()
+    found = _ends[key] = _Ends(call)
+    return found
 
 
 def _write_name(out: BytesWriter, key: bytes, text: str) -> None:

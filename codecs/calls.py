@@ -12,7 +12,7 @@ from mypy_extensions import i64, mypyc_attr
 from wirelens.codecs.call import CANCELLED, ERROR, OK, ONE_WAY, UNANSWERED, Call, call_of, facts_of
 from wirelens.codecs.captures.flow import Flow, Piece, State
 from wirelens.codecs.captures.pcap import FILE_SHIFT
-from wirelens.codecs.captures.transmission import KEPT_US, Transmission
+from wirelens.codecs.captures.transmission import KEPT_US, Resent
 from wirelens.codecs.codec import CallFacts, Exchange
 from wirelens.codecs.conversations import Message
 from wirelens.codecs.open_requests import EARLY_REPLIES
@@ -20,7 +20,8 @@ from wirelens.codecs.open_requests import EARLY_REPLIES
 ALL_CALLS: Final = -1
 OPEN_CALLS: Final = 1 << 17  # calls that wait for replies; then the oldest is given up
 GIVEN_UP: Final = 1 << 17  # calls given up whose replies are still recognised
-DONE_KEPT: Final = 1 << 12  # finished calls in the list of the open ones, before it is cleared of them
+DONE_KEPT: Final = 1 << 8  # finished calls in the list of the open ones, before it is cleared of them
+GIVEN_KEPT: Final = 1 << 12  # places of calls that were given out in the list of the finished ones
 SETTLING: Final = 1 << 14  # finished calls of which more may be sent again; then the oldest is given out
 NAMES_KEPT: Final = 1 << 14  # services and methods, each of which is kept once
 LIVE_WAIT_US: Final = 60_000_000  # how long a live call holds back those after it, in time of the capture
@@ -33,8 +34,7 @@ class OpenCall:
 
     `requested`: whether its request came; a reply may be captured first. `optional`: whether a reply need not
     come. `replies`: how many parts of it came, `whole`: whether that is all; `failed`: whether one of them
-    reports an error. `done`: whether it is finished, `end_us`: when. `asked`, `answered`: how its messages
-    were transmitted, if the capture's reader observes that.
+    reports an error. `done`: whether it is finished.
     """
 
     def __init__(self, pair: int, call: Call | None = None) -> None:
@@ -47,13 +47,9 @@ class OpenCall:
         self.whole = False
         self.failed = False
         self.done = False
-        self.end_us: i64 = 0
-        self.asked: Transmission | None = None
-        self.answered: Transmission | None = None
-        self.more: list[Transmission] | None = None  # of further messages of its request and reply
 
     def save(self) -> State:
-        """The call as plain values, without its messages and their transmissions."""
+        """The call as plain values, without its messages."""
         flags = (self.requested, self.optional, self.whole, self.failed)
         call = self.call
         packets = (call.packet, call.connection)
@@ -94,7 +90,8 @@ class Calls:
 
     `file`, `files`: names of files as `Conversations` has them; `points`: where each of `files` was captured.
     With `live`, a call that holds back the order of those after it for too long is given up. `first` is the
-    number of the first call. The messages of call `kept` are kept, of all if that is ALL_CALLS.
+    number of the first call. The messages of call `kept` are kept, of all if that is ALL_CALLS. A finished
+    call waits for what may be sent of it again, so that it is counted, unless `prompt` or `live`.
 
     `number`: that of the last call. `given_up`: calls that were given up while their connection was open, of
     which `late_replies` were answered afterwards. `orphans`: replies to no captured request, of connections
@@ -110,11 +107,13 @@ class Calls:
         most_open: int = OPEN_CALLS,
         first: int = 1,
         kept: int = 0,
+        prompt: bool = False,
     ) -> None:
         self.file: Final = file
         self.files: Final = files
         self.points: Final = points
         self.live: Final = live
+        self.prompt: Final = prompt or live
         self.most_open: Final[i64] = most_open
         self.kept: Final = kept
         self.number = first - 1
@@ -130,9 +129,10 @@ class Calls:
         self._abandoned: dict[int, None] = {}  # pairs of calls given up, oldest first
         self._names: dict[str, str] = {}
         self._now_us: i64 = 0
-        self._settling: list[OpenCall] = []  # in the order in which they were finished
+        self._settling: list[Call] = []  # in the order in which they were finished
         self._settled_to: i64 = 0  # index of the first of them that was not given out
-        self._settling_pairs: dict[int, OpenCall] = {}  # those of datagrams
+        self._settling_pairs: dict[int, Call] = {}  # those of datagrams
+        self._sent_again: Final = Resent()  # by `_copies_of`
         self._last: Connection | None = None  # the one that was looked up last
 
     @property
@@ -235,11 +235,10 @@ class Calls:
         if not facts.oneway:
             return
         connection = self._connection(message.flow)
-        one = OpenCall(0)
-        one.asked = _transmission(message)
-        self._begin(one.call, message, facts, connection)
-        one.call.outcome = ONE_WAY
-        self._settle(one)
+        call = Call()
+        self._begin(call, message, facts, connection)
+        call.outcome = ONE_WAY
+        self._settle(call)
 
     def _request(self, message: Message, exchange: Exchange) -> None:
         pair = message.pair_number
@@ -257,7 +256,6 @@ class Calls:
                 self._resent(message)  # after it was answered
                 return
         one.requested = True
-        one.asked = _transmission(message)
         one.optional = exchange.optional
         one.sent_us = message.time_us
         self._begin(one.call, message, facts_of(message), connection)
@@ -278,10 +276,11 @@ class Calls:
         length = message.record.full_length
         if exchange.part > 1:
             call.request_bytes = (call.request_bytes or 0) + length
-            _add_more(one, message)
+            packets = self._packets(message, _copies_of(call))
         else:
             call.resent_bytes = (call.resent_bytes or 0) + length
-        call.request_packets = (call.request_packets or 0) + len(message.packets)
+            packets = len(message.packets)
+        call.request_packets = (call.request_packets or 0) + packets
         if call.request_messages is not None:
             call.request_messages += facts_of(message).messages or 0
         self._keep(call, message)
@@ -325,7 +324,10 @@ class Calls:
         call.sent_us = message.time_us
         call.request_messages = facts.messages
         call.request_bytes = record.full_length
-        call.request_packets = len(packets)
+        counted = self._count(message, _copies_of(call))
+        if counted >= 0:
+            call.resent_bytes = 0
+        call.request_packets = len(packets) if counted < 0 else int(counted)
         call.open_calls = int(connection.waiting)
         if self.kept == self.number or self.kept == ALL_CALLS:
             call.messages = [message, *call.messages]
@@ -353,12 +355,8 @@ class Calls:
                     return
         call = one.call
         facts = facts_of(message)
-        if one.replies:
-            _add_more(one, message)
-        else:
-            one.answered = _transmission(message)
-            if one.requested:
-                connection.waiting -= 1
+        if one.requested and one.replies == 0:
+            connection.waiting -= 1
         one.replies += 1
         one.whole = exchange.part == 0 or one.replies == exchange.parts
         one.failed = one.failed or facts.failed
@@ -370,7 +368,8 @@ class Calls:
         if message.latency_us is not None:
             call.latency_us = message.latency_us
         call.response_bytes = (call.response_bytes or 0) + message.record.full_length
-        call.response_packets = (call.response_packets or 0) + len(message.packets)
+        packets = self._packets(message, _copies_of(call) + 1)
+        call.response_packets = (call.response_packets or 0) + packets
         self._keep(call, message)
         if one.requested and one.whole:
             self._finish(connection, one)
@@ -392,14 +391,14 @@ class Calls:
         if call.outcome == CANCELLED:
             if one.replies == 0:
                 connection.waiting -= 1
-            self._settle(one)
+            self._settle(call)
             return
         if one.replies:
             call.outcome = ERROR if one.failed else OK
             latency = call.latency_us
             if timeout is not None and latency is not None:
                 call.late = latency > timeout
-            self._settle(one)
+            self._settle(call)
             return
         connection.waiting -= 1
         if one.optional:
@@ -411,15 +410,14 @@ class Calls:
             call.waited_us = int(waited)
             if timeout is not None:
                 call.timed_out = waited > timeout
-        self._settle(one)
+        self._settle(call)
 
-    def _settle(self, one: OpenCall) -> None:
+    def _settle(self, call: Call) -> None:
         """Keep a finished call for as long as more of it may be sent again; what is live does not wait."""
-        one.end_us = self._now_us
-        self._settling.append(one)
-        call = one.call
+        call.finished_us = self._now_us
+        self._settling.append(call)
         if call.transport == "udp" and call.pair:
-            self._settling_pairs[call.pair] = one
+            self._settling_pairs[call.pair] = call
 
     def _settled(self, every: bool) -> list[Call]:
         """The finished calls that are given out now."""
@@ -429,27 +427,56 @@ class Calls:
         count: i64 = len(settling)
         at = self._settled_to
         while at < count:
-            one = settling[at]
-            if not every and not self.live and one.end_us > until and count - at <= SETTLING:
+            call = settling[at]
+            if not every and not self.prompt and call.finished_us > until and count - at <= SETTLING:
                 break
+            settling[at] = _GIVEN
             at += 1
-            call = one.call
             if call.transport == "udp" and call.pair:
                 del self._settling_pairs[call.pair]
-            if one.asked is not None:
-                _add_transmissions(one)
+            if self._sent_again.copies:
+                self._add_copies(call)
             calls.append(call)
-        if at > DONE_KEPT or at == count:
+        if at > GIVEN_KEPT or at == count:
             del settling[:at]
             at = 0
         self._settled_to = at
         return calls
 
+    def _add_copies(self, call: Call) -> None:
+        """Count what was sent again of a finished call."""
+        number = _copies_of(call)
+        packets, size = self._sent_again.take(number)
+        replied, more = self._sent_again.take(number + 1)
+        if call.resent_bytes is not None:
+            call.request_packets = (call.request_packets or 0) + packets
+            call.resent_bytes += size + more
+            if call.response_packets is not None:
+                call.response_packets += replied
+
+    def _packets(self, message: Message, number: int) -> int:
+        """How many packets brought a further message; `number` as for `_count`."""
+        counted = self._count(message, number)
+        return len(message.packets) if counted < 0 else int(counted)
+
+    def _count(self, message: Message, number: int) -> i64:
+        """The packets of a message whose copies are counted under a number, that of `_copies_of`.
+
+        -1 if the packets of its sender are not followed.
+        """
+        sender = message.flow.sent_by(message.direction)
+        history = sender.history
+        if history is None or sender.sequence < 0:
+            return -1
+        record = message.record
+        length: i64 = record.full_length
+        return history.count(sender.sequence, record.offset, length, number, self._sent_again)
+
     def _resent(self, message: Message) -> None:
         """Count a datagram that was sent again when its call was finished."""
-        one = self._settling_pairs.get(message.pair_number)
-        if one is not None:
-            one.call.resent_bytes = (one.call.resent_bytes or 0) + message.record.full_length
+        call = self._settling_pairs.get(message.pair_number)
+        if call is not None:
+            call.resent_bytes = (call.resent_bytes or 0) + message.record.full_length
 
     def _end(self, piece: Piece) -> None:
         """Count a direction that ended; after both, the connection's calls are over."""
@@ -507,40 +534,9 @@ class Calls:
         return text
 
 
-def _transmission(message: Message) -> Transmission | None:
-    """How a message was transmitted; None if that is not observed."""
-    sender = message.flow.sent_by(message.direction)
-    history = sender.history
-    if history is None or sender.sequence < 0:
-        return None
-    record = message.record
-    return history.take(sender.sequence, record.offset, record.full_length)
+_GIVEN: Final = Call()  # in the place of a finished call that was given out
 
 
-def _add_more(one: OpenCall, message: Message) -> None:
-    """Add the transmission of a further message of a request or a reply."""
-    transmission = _transmission(message)
-    if transmission is not None:
-        if one.more is None:
-            one.more = []
-        one.more.append(transmission)
-
-
-def _add_transmissions(one: OpenCall) -> None:
-    """Fill in what the transmissions of a finished call show."""
-    call = one.call
-    asked = one.asked
-    if asked is None:
-        return
-    resent = int(asked.resent_bytes)
-    answered = one.answered
-    if answered is not None:
-        resent += int(answered.resent_bytes)
-    if one.more is not None:
-        for transmission in one.more:
-            resent += int(transmission.resent_bytes)
-    else:  # in these the number of packets is exact
-        call.request_packets = int(asked.packets)
-        if answered is not None:
-            call.response_packets = int(answered.packets)
-    call.resent_bytes = (call.resent_bytes or 0) + resent
+def _copies_of(call: Call) -> int:
+    """The number under which copies of a call's request are counted; those of its reply under the next."""
+    return 2 * call.pair if call.pair else -2 * call.call

@@ -1,13 +1,14 @@
 """How the bytes of messages were transmitted: when they were first captured, and how often they were sent.
 
 A `History` follows one direction of a TCP connection, segment by segment, and gives a `Transmission` for
-each message of it. "Before" is decided by the order of packets, never by their times: a clock that was set
-back does not make a later packet the earlier one. Source: RFC 9293 (acknowledgments section 3.4, keep-alives
-section 3.8.4).
+each message of it, or only counts its packets and what is sent of it again. "Before" is decided by the order
+of packets, never by their times: a clock that was set back does not make a later packet the earlier one.
+Source: RFC 9293 (acknowledgments section 3.4, keep-alives section 3.8.4).
 """
 
 from typing import Final
 
+from librt.vecs import append, vec
 from mypy_extensions import i64, mypyc_attr
 
 EARLY_US: Final = 1000  # new bytes that follow higher ones by more than this were sent before
@@ -20,6 +21,7 @@ ALWAYS_KEPT: Final = 8  # those of them that are kept however old they are
 KEPT_US: Final = 1_000_000  # how long a message counts what is sent of it again
 KEPT: Final = 1 << 12  # messages of a direction that do
 PRUNED: Final = 32  # messages of a direction between looks at what can be dropped
+RESENT: Final = 1 << 16  # messages whose copies wait to be asked for
 LOGGED: Final = 1 << 10  # segments of a direction that are kept for `History.log`
 
 NO_ACKNOWLEDGEMENT: Final = -(1 << 40)  # before every position
@@ -218,6 +220,34 @@ NO_CUTS: Final[list[int]] = []
 NO_REPEATS: Final[list[tuple[int, int, int]]] = []
 
 
+class Resent:
+    """What was sent again of messages that are counted: (packets, bytes) by the number of each."""
+
+    def __init__(self) -> None:
+        self.copies: Final[dict[int, tuple[int, int]]] = {}
+
+    def add(self, number: i64, size: i64) -> None:
+        """Count a packet with bytes of a message."""
+        copies = self.copies
+        packets, before = copies.get(number, (0, 0))
+        copies[number] = (packets + 1, before + size)
+        if len(copies) > RESENT:
+            for old in list(copies)[: RESENT // 2]:
+                del copies[old]
+
+    def take(self, number: int) -> tuple[int, int]:
+        """The packets and bytes of a message, which are forgotten."""
+        return self.copies.pop(number, (0, 0))
+
+
+# What is kept of a message that is counted: its positions, when it was captured, its number.
+_START: Final = 0
+_END: Final = 1
+_TIME: Final = 2
+_NUMBER: Final = 3
+_COUNTED: Final = 4  # words of each
+
+
 class History:
     """One direction of a connection. Positions count from the first sequence number that was seen.
 
@@ -243,6 +273,8 @@ class History:
         self._repeats: list[Stretch] = []  # what was sent again, since the last message
         self._unpruned: i64 = 0
         self._recent: list[Transmission] = []  # messages of which more may be sent again
+        self._counted: vec[i64] = vec[i64]()  # the same of those that are counted, _COUNTED words each
+        self._resent: Resent | None = None
 
     def acknowledge(self, number: i64) -> None:
         """Take an acknowledgment number of the other side."""
@@ -326,10 +358,7 @@ class History:
 
         Messages are asked for in the order of the stream; those left out are passed over.
         """
-        distance: i64 = (first_sequence - self._base) & 0xFFFFFFFF
-        if distance >= _HALF:
-            distance -= _MODULUS
-        start: i64 = distance + offset
+        start = self._start_of(first_sequence, offset)
         end: i64 = start + length
         message = Transmission(start, end, (first_sequence + offset) & 0xFFFFFFFF)
         stretches = self._stretches
@@ -384,11 +413,55 @@ class History:
             self._take_acknowledgement(message)
         self._head = index
         self._recent.append(message)
+        self._age(end)
+        return message
+
+    def count(self, first_sequence: i64, offset: i64, length: i64, number: i64, resent: Resent) -> i64:
+        """The packets of the stream's next message; what is sent of it again is added to `resent`.
+
+        As `take`, for those who need no more of it: all messages of a direction are taken, or all counted.
+        """
+        start = self._start_of(first_sequence, offset)
+        end: i64 = start + length
+        stretches = self._stretches
+        index = self._head
+        count: i64 = len(stretches)
+        packets: i64 = 0
+        time_us: i64 = 0
+        while index < count:
+            stretch = stretches[index]
+            if stretch.start >= end:
+                break
+            if stretch.end > start:
+                packets += 1
+                time_us = stretch.time_us
+            if stretch.end > end:
+                break
+            index += 1
+        self._head = index
+        self._resent = resent
+        for repeat in self._repeats:
+            again: i64 = min(repeat.end, end) - max(repeat.start, start)
+            if again > 0:
+                resent.add(number, again)
+        counted = append(append(self._counted, start), end)
+        self._counted = append(append(counted, time_us), number)
+        self._age(end)
+        return packets
+
+    def _start_of(self, first_sequence: i64, offset: i64) -> i64:
+        """The position at an offset from the byte with a sequence number."""
+        distance: i64 = (first_sequence - self._base) & 0xFFFFFFFF
+        if distance >= _HALF:
+            distance -= _MODULUS
+        return distance + offset
+
+    def _age(self, end: i64) -> None:
+        """Look now and then at what can be dropped, after a message that ends at a position."""
         self._unpruned += 1
         if self._unpruned >= PRUNED:
             self._unpruned = 0
             self._prune(end)
-        return message
 
     def _take_acknowledgement(self, message: Transmission) -> None:
         """Give a message its acknowledgement, and drop those before it."""
@@ -487,6 +560,14 @@ class History:
         while index >= 0 and recent[index].end > start:
             recent[index].repeat(start, end, new.time_us)
             index -= 1
+        counted = self._counted
+        index = len(counted) - _COUNTED
+        resent = self._resent
+        while index >= 0 and counted[index + _END] > start and resent is not None:
+            size: i64 = min(end, counted[index + _END]) - max(start, counted[index + _START])
+            if size > 0:
+                resent.add(counted[index + _NUMBER], size)
+            index -= _COUNTED
         if len(self._repeats) > STRETCHES:
             del self._repeats[: STRETCHES // 2]
 
@@ -511,6 +592,16 @@ class History:
             old += 1
         if old > count // 2 or old > KEPT // 4:
             del recent[:old]
+        counted = self._counted
+        count = len(counted) // _COUNTED
+        old = max(0, count - KEPT)
+        while old < count - 1:
+            at = old * _COUNTED
+            if counted[at + _END] > self._acked or counted[at + _TIME] >= newest - KEPT_US:
+                break
+            old += 1
+        if old > count // 2 or old > KEPT // 4:
+            self._counted = counted[old * _COUNTED :]
 
     def _forget(self) -> None:
         """Drop half of the stretches that wait, as no message takes them."""

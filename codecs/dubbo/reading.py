@@ -42,6 +42,14 @@ ANNOTATED: Final = 64  # at most this many arguments are shown with their declar
 LINES: Final = 1 << 12  # of calls that are kept
 LINE: Final = 1 << 10  # characters of such a line
 
+# The fields of these heads.
+_TYPE: Final[i64] = TYPE >> t.FIELD_SHIFT
+_TWO_WAY: Final[i64] = TWO_WAY >> t.FIELD_SHIFT
+_EVENT: Final[i64] = EVENT >> t.FIELD_SHIFT
+_STATUS: Final[i64] = STATUS >> t.FIELD_SHIFT
+_ID: Final[i64] = ID >> t.FIELD_SHIFT
+_BODY: Final[i64] = BODY >> t.FIELD_SHIFT
+_PARTIAL: Final[i64] = PARTIAL >> t.FIELD_SHIFT
 _EVENTS: Final = {"R": "read-only: the server takes no new requests", "W": "writable"}
 _lines: Final[dict[tuple[str, str, str, str], str]] = {}  # by service, version, method and descriptor
 
@@ -141,11 +149,29 @@ def exchange(root: Node) -> Exchange:
 def call(root: Node) -> CallFacts:
     """Interface and method, timeout and trace of a request; status and exception of a response."""
     tape = root.tape
-    number = str(tape.number_of(root.index, ID))
-    event = tape.number_of(root.index, EVENT) != 0
-    body = tape.find(root.index, BODY)
-    if tape.number_of(root.index, TYPE) == 0:
-        status = int(tape.number_of(root.index, STATUS))
+    reply = oneway = True
+    event = False
+    status = 0
+    number = "0"
+    body: i64 = -1
+    at = root.index + 1
+    end = tape.next(root.index)
+    while at < end:
+        member = tape.head(at) >> t.FIELD_SHIFT
+        if member == _TYPE:
+            reply = tape.number(at) == 0
+        elif member == _TWO_WAY:
+            oneway = tape.number(at) == 0
+        elif member == _EVENT:
+            event = tape.number(at) != 0
+        elif member == _STATUS:
+            status = int(tape.number(at))
+        elif member == _ID:
+            number = str(tape.number(at))
+        elif member == _BODY and tape.kind(at) == t.STRUCT:
+            body = at
+        at = tape.next(at)
+    if reply:
         name = STATUSES.get(status) or str(status)
         if status == OK and event:
             return CallFacts(status=name, id=number)
@@ -155,14 +181,13 @@ def call(root: Node) -> CallFacts:
     if event:
         return CallFacts(method=kind(root), id=number)
     if body < 0:
-        return CallFacts(id=number, oneway=tape.number_of(root.index, TWO_WAY) == 0)
-    partial = tape.find(body, PARTIAL)
-    content = body if partial < 0 else partial
+        return CallFacts(id=number, oneway=oneway)
     service = ""
     method = ""
     context = RequestContext()
-    at = content + 1
-    end = tape.next(content)
+    content = body
+    at = body + 1
+    end = tape.next(body)
     while at < end:
         member = tape.head(at) >> t.FIELD_SHIFT
         if member == PATH:
@@ -171,6 +196,11 @@ def call(root: Node) -> CallFacts:
             method = _text(tape, at, root.buffer)
         elif member == ATTACHMENTS:
             context.add_map(tape, at, root.buffer)
+        elif member == _PARTIAL and tape.kind(at) == t.STRUCT:
+            content = at  # what there is of the body is in it
+            end = tape.next(at)
+            at += 1
+            continue
         at = tape.next(at)
     if method in GENERIC_METHODS:
         method = _generic_method(Node(tape, content, root.buffer)) or method
@@ -186,7 +216,7 @@ def call(root: Node) -> CallFacts:
         timeout_us=context.timeout_us,
         trace=context.trace,
         id=number,
-        oneway=tape.number_of(root.index, TWO_WAY) == 0,
+        oneway=oneway,
     )
 
 

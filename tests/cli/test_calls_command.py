@@ -334,4 +334,4 @@ def test_plain_text_is_as_lines_have_it(shared: Path) -> None:
     data, _ = planted.planted(200, 5, each=6, connections=3)
     calls = [*planted.calls_of(data), *wirelens.calls([(shared / "field/ends/client.pcap").read_bytes()])]
     lines = [plain(line).rstrip() for line in view.CallTable(Layout()).lines(calls)]
-    assert "".join(view.CallTable(Layout()).texts(calls)).splitlines() == lines
+    assert view.CallTable(Layout()).text(calls).decode().splitlines() == lines
