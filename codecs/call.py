@@ -211,11 +211,10 @@ class Call:
         """Write the call as a JSON object on one line, without what is unknown."""
         out.write(b'{"call": ')
         write_int(out, self.call)
-        _write_name(out, b', "protocol": ', self.protocol)
-        _write_name(out, b', "service": ', self.service)
-        _write_name(out, b', "method": ', self.method)
-        _write_name(out, b', "outcome": ', self.outcome)
-        _write_name(out, b', "status": ', self.status)
+        said = _last_said[0]
+        if not said.is_of(self):
+            said = _last_said[0] = _said_of(self)
+        out.write(said.json)
         if self.exception:
             out.write(b', "exception": ')
             out.write(quoted(self.exception))
@@ -434,6 +433,45 @@ _ends: Final[dict[int, "_Ends"]] = {}
 
 
 @mypyc_attr(acyclic=True)
+class _Said:
+    """What was called and what came of it, as it is written of many calls."""
+
+    def __init__(self, call: Call) -> None:
+        self.protocol: Final = call.protocol
+        self.service: Final = call.service
+        self.method: Final = call.method
+        self.outcome: Final = call.outcome
+        self.status: Final = call.status
+        out = BytesWriter()
+        _write_name(out, b', "protocol": ', call.protocol)
+        _write_name(out, b', "service": ', call.service)
+        _write_name(out, b', "method": ', call.method)
+        _write_name(out, b', "outcome": ', call.outcome)
+        _write_name(out, b', "status": ', call.status)
+        self.json: Final = out.getvalue()
+
+    def is_of(self, call: Call) -> bool:
+        """Whether a call has the same."""
+        if self.method != call.method or self.service != call.service or self.protocol != call.protocol:
+            return False
+        return self.outcome == call.outcome and self.status == call.status
+
+
+_said: Final[dict[tuple[str, str, str, str, str], _Said]] = {}
+
+
+def _said_of(call: Call) -> _Said:
+    """What is written of a call and others like it, made once."""
+    key = (call.protocol, call.service, call.method, call.outcome, call.status)
+    found = _said.get(key)
+    if found is None:
+        if len(_said) >= QUOTED:
+            _said.clear()
+        found = _said[key] = _Said(call)
+    return found
+
+
+@mypyc_attr(acyclic=True)
 class _Ends:
     """The ends of a flow, its number and its file, as they are written of each of its calls."""
 
@@ -577,3 +615,6 @@ def call_of(values: tuple[Any, ...]) -> Call:
         call.remarks,
     ) = values
     return call
+
+
+_last_said: Final = [_Said(Call())]  # most calls have the same as the one before

@@ -128,6 +128,8 @@ class Calls:
         self._highest: i64 = 0  # number of the last pair that was begun
         self._abandoned: dict[int, None] = {}  # pairs of calls given up, oldest first
         self._names: dict[str, str] = {}
+        self._service = ""  # of the last request, and its method
+        self._method = ""
         self._now_us: i64 = 0
         self._settling: list[Call] = []  # in the order in which they were finished
         self._settled_to: i64 = 0  # index of the first of them that was not given out
@@ -302,8 +304,11 @@ class Calls:
         call.packet = packets[-1] if packets else 0
         call.connection = flow.packet
         call.protocol = record.protocol
-        call.service = self._name(facts.service)
-        call.method = self._name(facts.method)
+        if facts.service != self._service or facts.method != self._method:
+            self._service = self._name(facts.service)
+            self._method = self._name(facts.method)
+        call.service = self._service
+        call.method = self._method
         call.timeout_us = facts.timeout_us
         call.client = connection.ends[direction]
         call.server = connection.ends[1 - direction]

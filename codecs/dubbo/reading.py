@@ -42,13 +42,7 @@ ANNOTATED: Final = 64  # at most this many arguments are shown with their declar
 LINES: Final = 1 << 12  # of calls that are kept
 LINE: Final = 1 << 10  # characters of such a line
 
-# The fields of these heads.
-_TYPE: Final[i64] = TYPE >> t.FIELD_SHIFT
-_TWO_WAY: Final[i64] = TWO_WAY >> t.FIELD_SHIFT
-_EVENT: Final[i64] = EVENT >> t.FIELD_SHIFT
-_STATUS: Final[i64] = STATUS >> t.FIELD_SHIFT
-_ID: Final[i64] = ID >> t.FIELD_SHIFT
-_BODY: Final[i64] = BODY >> t.FIELD_SHIFT
+FLAGS: Final = 2  # from a message to its type, which two_way and event follow: all are of one byte
 _PARTIAL: Final[i64] = PARTIAL >> t.FIELD_SHIFT
 _EVENTS: Final = {"R": "read-only: the server takes no new requests", "W": "writable"}
 _lines: Final[dict[tuple[str, str, str, str], str]] = {}  # by service, version, method and descriptor
@@ -149,29 +143,18 @@ def exchange(root: Node) -> Exchange:
 def call(root: Node) -> CallFacts:
     """Interface and method, timeout and trace of a request; status and exception of a response."""
     tape = root.tape
+    first = root.index + FLAGS
     reply = oneway = True
     event = False
-    status = 0
-    number = "0"
-    body: i64 = -1
-    at = root.index + 1
-    end = tape.next(root.index)
-    while at < end:
-        member = tape.head(at) >> t.FIELD_SHIFT
-        if member == _TYPE:
-            reply = tape.number(at) == 0
-        elif member == _TWO_WAY:
-            oneway = tape.number(at) == 0
-        elif member == _EVENT:
-            event = tape.number(at) != 0
-        elif member == _STATUS:
-            status = int(tape.number(at))
-        elif member == _ID:
-            number = str(tape.number(at))
-        elif member == _BODY and tape.kind(at) == t.STRUCT:
-            body = at
-        at = tape.next(at)
+    if first + 3 < tape.next(root.index):
+        reply = tape.number(first) == 0
+        oneway = tape.number(first + 1) == 0
+        event = tape.number(first + 2) != 0
+    at = tape.find(root.index, ID)
+    number = "0" if at < 0 else str(tape.number(at))
+    body = tape.find(root.index, BODY)
     if reply:
+        status = int(tape.number_of(root.index, STATUS))
         name = STATUSES.get(status) or str(status)
         if status == OK and event:
             return CallFacts(status=name, id=number)
