@@ -33,6 +33,7 @@ A call is a request with what came of it: ok, error, unanswered, one-way or canc
 the client's timeout. Calls are numbered in the order of their requests, and these numbers stay the same."""
 
 ROWS: Final = 512  # calls that are laid out together
+LINES: Final = 128  # calls that are written together as JSON
 SORTS: Final = ("latency", "time", "bytes")
 
 
@@ -235,7 +236,8 @@ def write_jsonl(rows: Rows, output: Output) -> None:
 
     rows.reading.before_read = output.flush
     for calls in rows.batches():
-        output.json(json_lines(calls))
+        for at in range(0, len(calls), LINES):
+            output.json(json_lines(calls[at : at + LINES]))
 
 
 def write_csv(rows: Rows, output: Output) -> None:
