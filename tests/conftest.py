@@ -36,6 +36,7 @@ INTERPRETED: Final = (
     "codecs/test_http2_captures.py",
     "codecs/test_http2_peers.py",
     "formatters",
+    "test_bench.py",
 )
 # Of those folders: what the commands read and write is the same in both forms.
 BOTH_FORMS: Final = ("cli/test_captures.py", "cli/test_identity.py", "cli/test_transcripts.py")

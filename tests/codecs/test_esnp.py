@@ -513,6 +513,7 @@ def test_a_huge_claim_allocates_nothing(size: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_foreign_streams_are_not_claimed(shared: Path) -> None:
     claimed = []
     for path in sorted((shared / "captures/negative").glob("*.bin")):

@@ -82,6 +82,7 @@ def test_meaning_and_bytes(name: str) -> None:
 @pytest.mark.parametrize(
     "pattern", ["hessian1*.jsonl*", "hessian2-draft*.jsonl*", "hessian2-final*.jsonl*", "seed-examples.jsonl"]
 )
+@pytest.mark.once
 def test_every_vector(shared: Path, pattern: str) -> None:
     check_all(shared / "vectors", pattern)
 

@@ -546,6 +546,7 @@ def test_public_captures(shared: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.once
 def test_foreign_http_is_decoded_and_encoded_again(shared: Path) -> None:
     count = 0
     for path in sorted((shared / "captures/negative").glob("*.bin")):

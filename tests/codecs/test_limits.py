@@ -233,7 +233,13 @@ COSTLY = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COSTLY)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.once) if kind == "pasted" else name
+        for name, (kind, *_) in COSTLY.items()
+    ],
+)
 def test_memory_is_in_proportion(name: str) -> None:
     """What is free is left out for inputs without nesting, so that small ones show the factor."""
     kind, protocol, start, unit, end = COSTLY[name]
