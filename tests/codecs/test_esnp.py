@@ -483,7 +483,7 @@ def test_plain_integers_outside_32_bits_are_64_bit_ones() -> None:
 
 def test_nesting_is_no_limit() -> None:
     deep: Json = 1
-    for _ in range(100_000):
+    for _ in range(checks.DEEP):
         deep = [deep]
     data = codecs.encode({"lines": [{"type": "DATA", "name": "k", "value": deep}]}, "esnp-line")
     records = codecs.decode(data, "esnp-line")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import checks
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,7 +148,7 @@ def test_text_above_the_limit_is_not_drawn() -> None:
 
 
 def test_nesting_is_no_limit() -> None:
-    depth = 100_000
+    depth = checks.DEEP
     found, notes = read(b"a {\n" * depth + b"}\n" * depth)
     assert notes == []
     assert write(found) == b"a {\n" * depth + b"}\n" * depth

@@ -243,6 +243,7 @@ def test_deep_nesting_cut(protocol: str, opening: bytes, inner: bytes, closing: 
     assert codecs.encode([codecs.loads(record.json_text())]) == data
 
 
+@pytest.mark.once
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "opening"), [("hessian1", b"V"), ("hessian2-draft", b"V"), ("hessian2", b"W")]

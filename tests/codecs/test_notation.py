@@ -6,6 +6,7 @@ import pickle
 import struct
 from datetime import datetime, timedelta
 
+import checks
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +35,7 @@ TREES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=30,
 )
-DEEP = 100_000
+DEEP = checks.DEEP
 
 
 def bits(value: float) -> int:
