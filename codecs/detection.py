@@ -263,7 +263,8 @@ def _middle(data: bytes, other: bytes, final: bool, known: list[str]) -> list[_W
         if at >= end:
             continue
         there = codec.probe(data[at : at + ENOUGH_BYTES], other)
-        bits = there.bits + (there.at_end if final else 0.0) - MIDDLE
+        # what ends with the bytes may end with a message that contains it
+        bits = there.bits + (there.at_end if final and not codec.contained else 0.0) - MIDDLE
         place: i64 = at
         while place > 0:
             bits -= 1.0

@@ -461,6 +461,9 @@ def test_hessian_inside_a_message_whose_head_was_not_captured() -> None:
         assert {one.record.protocol for one in found} == {"http"}
         assert sorted(one.record.error is not None for one in found) == [False, False, False, True]
     talk = Talk(syn=False)
+    found = talk.say(0, asked[38:]) + talk.conversations.close()
+    assert [one.record.error is None for one in found] == [False]
+    talk = Talk(syn=False)
     found = talk.say(0, body) + talk.say(1, b"r\1\0S\0\1az")
     assert [one.record.protocol for one in found + talk.conversations.close()] == ["hessian1", "hessian1"]
 
