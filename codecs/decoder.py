@@ -15,6 +15,7 @@ from wirelens.codecs.tape import Buffer, Tape
 
 # Bytes of one message that may wait for their rest: with these, all escaped in JSON, it takes less than 2 GB.
 MAX_MESSAGE: Final = 7 << 24
+PORTION: Final = 1 << 30  # bytes that are taken at a time; a tape's buffer has less than twice as many
 OPAQUE_BYTES: Final = 1 << 20  # bytes of no known protocol that one record holds at most
 ATTEMPT_FACTOR: Final = 4  # bytes that may be read over again for each byte that came in
 TOO_MUCH: Final = "not enough memory for this message"  # text of error `limit`
@@ -87,6 +88,9 @@ class Decoder:
         """Take the next bytes; the records that they complete."""
         if not chunk:
             return []
+        if len(chunk) > PORTION:
+            portions = [chunk[at : at + PORTION] for at in range(0, len(chunk), PORTION)]
+            return [record for portion in portions for record in self.feed(portion)]
         self._take(chunk)
         size = len(self._data) - self._pos + self._waiting
         if size < self._wanted - self._pos:
@@ -97,9 +101,12 @@ class Decoder:
 
     def close(self, last: bytes = b"") -> list[Record]:
         """Say that the stream has ended, after the bytes `last`; the records of what is left."""
-        if last:
+        records: list[Record] = []
+        if len(last) > PORTION:
+            records = self.feed(last)
+        elif last:
             self._take(last)
-        records = self._run(True)
+        records += self._run(True)
         self._base += len(self._data)
         self._data = b""
         self._pos = 0

@@ -78,6 +78,7 @@ def field(
 ) -> int:
     """Register a member; returns its number for `tape.head`. Called when a codec module loads."""
     FIELDS.append(Field(name, names, render))
+    assert len(FIELDS) <= t.FIELD_MASK
     return len(FIELDS) - 1
 
 
@@ -93,6 +94,7 @@ def hint(json: Json | Callable[["Node"], Json]) -> int:
         HINTS.append(Hint(None, json))
     else:
         HINTS.append(Hint(json, None))
+    assert len(HINTS) <= t.FORM_MASK
     return len(HINTS) - 1
 
 

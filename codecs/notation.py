@@ -115,7 +115,7 @@ class Writer:
                 if head & t.HIDDEN != 0 and i != index:
                     if head & _FORMS and mode == _STRUCT:
                         self._keep_hint(frame, tape, i)
-                    i = words[at + t.NEXT]
+                    i = head >> t.NEXT_SHIFT & t.NEXT_MASK
                     continue
                 if mode == _FIELDS:
                     out.write(keys[count] if count < len(keys) else b", ")
@@ -136,7 +136,7 @@ class Writer:
                         if kind != t.STRING16:
                             self._key(tape, i, buffer)
                             count += 1
-                            i = words[at + t.NEXT]
+                            i = head >> t.NEXT_SHIFT & t.NEXT_MASK
                             continue
                 elif mode == _PAIRS and count & 1:
                     out.write(b", ")
@@ -147,7 +147,7 @@ class Writer:
                 count += 1
                 if kind == t.STRING16 and head & _SIMPLE_USUAL == t.SIMPLE:
                     out.append(0x22)
-                    write_part(out, data, words[at + t.NUMBER], words[at + t.END])
+                    write_part(out, data, words[at + t.NUMBER], words[at + t.SPAN] >> t.END_SHIFT)
                     out.append(0x22)
                     i += 1
                 elif kind == t.INT and head & _FORMS == 0:
@@ -155,19 +155,21 @@ class Writer:
                     i += 1
                 elif kind == t.OBJECT:
                     frame.count = count
-                    self._open_object(tape, i, buffer, head, words[at + t.NUMBER], words[at + t.NEXT])
+                    self._open_object(
+                        tape, i, buffer, head, words[at + t.NUMBER], head >> t.NEXT_SHIFT & t.NEXT_MASK
+                    )
                     i += 1
                     break
                 elif (
                     kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP or kind == t.TYPED
                 ):
                     frame.count = count
-                    self._open(tape, i, buffer, head, kind, words[at + t.NEXT])
+                    self._open(tape, i, buffer, head, kind, head >> t.NEXT_SHIFT & t.NEXT_MASK)
                     i += 1
                     break
                 else:
                     self._leaf(tape, i, buffer, head, kind, words[at + t.NUMBER])
-                    i = words[at + t.NEXT]
+                    i = head >> t.NEXT_SHIFT & t.NEXT_MASK
             else:
                 frame.count = count
                 self._close(frame)
@@ -310,7 +312,7 @@ class Writer:
         """Whether a map's keys can be the keys of a JSON object."""
         words = tape.words
         data = buffer.data
-        end = words[index * t.WIDTH + t.NEXT]
+        end = tape.next(index)
         i = index + 1
         is_key = True
         alike = False  # whether two keys may be equal
@@ -336,19 +338,19 @@ class Writer:
                             content = _content(tape, i, buffer, number)
                             if content.startswith(b"$") or decoded_text(content, kind) is None:
                                 return False
-                        elif number < words[at + t.END] and data[number] == 0x24:  # $
+                        elif number < words[at + t.SPAN] >> t.END_SHIFT and data[number] == 0x24:  # $
                             return False
                         if number < 0:
                             alike = True
                         else:
-                            slot = slot_of(data, number, words[at + t.END] - number)
+                            slot = slot_of(data, number, (words[at + t.SPAN] >> t.END_SHIFT) - number)
                             bit = one << (slot & 63)
                             other = one << (slot >> 4)
                             alike = alike or (seen & bit != 0 and others & other != 0)
                             seen |= bit
                             others |= other
                 is_key = not is_key
-            i = words[at + t.NEXT]
+            i = head >> t.NEXT_SHIFT & t.NEXT_MASK
         return not alike or all_differ(tape, index, buffer)
 
     def _key(self, tape: Tape, index: i64, buffer: Buffer) -> None:

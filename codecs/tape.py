@@ -4,17 +4,18 @@ A decoded message is a row of *nodes* in stream order, each `WIDTH` 64-bit integ
 
 | word | meaning |
 |---|---|
-| `HEAD` | kind, flags, wire form and field, packed as below |
-| `START`, `END` | span of bytes [start, end) in the node's buffer |
-| `NEXT` | index of the first node after this node's subtree |
+| `HEAD` | kind, flags, wire form, next and field, packed as below |
+| `SPAN` | bytes [start, end) in the node's buffer, of less than 2 GiB: start in the lower 32 bits, then end |
 | `NUMBER` | one number whose meaning depends on the kind |
 
-A node's children are the nodes between it and its `NEXT`; an index counts nodes, not words. There is no
+*Next* is the index of the first node after a node's subtree: its children are the nodes before that. An index
+counts nodes, not words. There is no
 object for a node: a view is made when one is needed (node.py). The vector has room after the last node and
 is doubled when that is used up: storing by index is five times as fast as appending.
 
-`HEAD` packs, from the lowest bit: kind (8 bits), flags (8), wire form (16; 0 is the protocol's usual
-one, `node.hint` assigns the others), field (31; 0 is none, `node.field` assigns the others).
+`HEAD` packs, from the lowest bit: kind (8 bits), flags (6), wire form (12; 0 is the protocol's usual one,
+`node.hint` assigns the others), next (25; 0 in a node that is open), field (12; 0 is none, `node.field`
+assigns the others). `head` and `Tape.head` give it without next.
 """
 
 from bisect import bisect_right
@@ -26,12 +27,10 @@ from mypy_extensions import i64, mypyc_attr
 from wirelens.codecs.codes import Note
 from wirelens.codecs.errors import DecodeError
 
-WIDTH: Final = 5
+WIDTH: Final = 3
 HEAD: Final = 0
-START: Final = 1
-END: Final = 2
-NEXT: Final = 3
-NUMBER: Final = 4
+SPAN: Final = 1
+NUMBER: Final = 2
 
 # Kinds of plain fields: the parts of a message's own layout.
 STRUCT: Final = 1  # named members; number: the buffer of its content if EMBEDDED
@@ -109,11 +108,16 @@ VALUED: Final = 1 << 12  # of a CLASS: each of its objects has one value, withou
 BROKEN: Final = 1 << 13  # an error ended the node before its own end; heads are compared without it
 
 KIND_MASK: Final = 0xFF
-FORM_SHIFT: Final = 16
-FORM_MASK: Final = 0xFFFF
-FIELD_SHIFT: Final = 32
+FORM_SHIFT: Final = 14
+FORM_MASK: Final = 0xFFF
+NEXT_SHIFT: Final = 26
+NEXT_MASK: Final = 0x1FFFFFF
+FIELD_SHIFT: Final = 51
+FIELD_MASK: Final = 0xFFF
+END_SHIFT: Final = 32
 LOW_HALF: Final = 0xFFFFFFFF
-_KIND_AND_FIELD: Final = ~(FORM_MASK << FORM_SHIFT | KIND_MASK << 8)
+WITHOUT_NEXT: Final = ~(NEXT_MASK << NEXT_SHIFT)
+_KIND_AND_FIELD: Final = ~((1 << FIELD_SHIFT) - 1) | KIND_MASK
 
 # Kinds whose nodes have children that are shown.
 CONTAINERS: Final = (STRUCT, ARRAY, LIST, MAP, OBJECT, REMOTE, TYPED)
@@ -169,7 +173,7 @@ class Fault:
 LEAST_ROOM: Final = 4  # a new tape has room for at least this many nodes,
 MOST_ROOM: Final = 256  # and at most this many
 DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; then it grows by a quarter
-MOST_NODES: Final = 1 << 23  # nodes of one message, of 40 bytes each
+MOST_NODES: Final = 1 << 23  # nodes of one message, of 24 bytes each
 MOST_LEVELS: Final = 1 << 17  # containers inside one another; views and writers have some objects for each
 _ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
 
@@ -233,10 +237,8 @@ class Tape:
         words = self.words
         if at == len(words):
             words = self._more(start)
-        words[at + HEAD] = head
-        words[at + START] = start
-        words[at + END] = end
-        words[at + NEXT] = index + 1
+        words[at + HEAD] = head | (index + 1) << NEXT_SHIFT
+        words[at + SPAN] = start | end << END_SHIFT
         words[at + NUMBER] = number
         self.count = index + 1
         return index
@@ -263,7 +265,7 @@ class Tape:
 
     def _limit(self, start: i64, text: str) -> DecodeError:
         if self._buffers is not None and len(self._buffers) > 1:  # `start` may be in any of them
-            start = self.words[START]
+            start = self.start(0)
         return DecodeError("limit", self.buffer.absolute(start), text)
 
     def check_level(self, level: i64, start: i64) -> None:
@@ -273,25 +275,21 @@ class Tape:
 
     def open(self, head: i64, start: i64, number: i64) -> i64:
         """Write a node whose children follow until `close`; returns its index."""
-        # as `leaf`, written again: a call of it, and NEXT replaced, takes 1 % longer for a whole message
+        # as `leaf`, written again: a call of it, and next replaced, takes 1 % longer for a whole message
         index = self.count
         at = index * WIDTH
         words = self.words
         if at == len(words):
             words = self._more(start)
         words[at + HEAD] = head
-        words[at + START] = start
-        words[at + END] = 0
-        words[at + NEXT] = 0
+        words[at + SPAN] = start
         words[at + NUMBER] = number
         self.count = index + 1
         return index
 
     def close(self, index: i64, end: i64) -> None:
         """Close an open node: its bytes end at `end`, its children with the last node written."""
-        words = self.words
-        words[index * WIDTH + END] = end
-        words[index * WIDTH + NEXT] = self.count
+        self.shrink(index, self.count, end)
 
     def close_from(self, index: i64, end: i64) -> None:
         """Close every open node from `index` on, after an error at `end`: what decoded stays a tree."""
@@ -299,10 +297,10 @@ class Tape:
         count = self.count
         at = index * WIDTH
         while index < count:
-            if words[at + NEXT] == 0:
-                words[at + HEAD] |= BROKEN
-                words[at + NEXT] = count
-                words[at + END] = max(end, words[at + START])
+            if words[at + HEAD] >> NEXT_SHIFT & NEXT_MASK == 0:
+                words[at + HEAD] |= BROKEN | count << NEXT_SHIFT
+                start = words[at + SPAN] & LOW_HALF
+                words[at + SPAN] = start | max(end, start) << END_SHIFT
             index += 1
             at += WIDTH
 
@@ -310,7 +308,7 @@ class Tape:
         """After an error, close the last open node if it is HIDDEN; drop it if it is empty."""
         words = self.words
         index = self.count - 1
-        while index >= 0 and words[index * WIDTH + NEXT] != 0:
+        while index >= 0 and self.next(index) != 0:
             index -= 1
         if index < 0 or words[index * WIDTH + HEAD] & HIDDEN == 0:
             return
@@ -320,16 +318,15 @@ class Tape:
             self.close(index, end)
 
     def shrink(self, index: i64, next: i64, end: i64) -> None:
-        """End a closed node earlier: its children stop before node `next`, its bytes at `end`."""
+        """End a node again: its children stop before node `next`, its bytes at `end`."""
         words = self.words
-        words[index * WIDTH + NEXT] = next
-        words[index * WIDTH + END] = end
+        at = index * WIDTH
+        words[at + HEAD] = words[at + HEAD] & WITHOUT_NEXT | next << NEXT_SHIFT
+        words[at + SPAN] = words[at + SPAN] & LOW_HALF | end << END_SHIFT
 
     def set_span(self, index: i64, start: i64, end: i64) -> None:
-        """Replace a node's START and END, as when it was read in another buffer."""
-        words = self.words
-        words[index * WIDTH + START] = start
-        words[index * WIDTH + END] = end
+        """Replace a node's span, as when it was read in another buffer."""
+        self.words[index * WIDTH + SPAN] = start | end << END_SHIFT
 
     def mark(self) -> Mark:
         """How far the tape is written, for `rollback` after a trial."""
@@ -354,12 +351,13 @@ class Tape:
     def find(self, index: i64, head: i64) -> i64:
         """The child of a node that has the kind and field of `head`, whatever its flags; -1 if none."""
         words = self.words
-        last = words[index * WIDTH + NEXT]
+        last = self.next(index)
         index += 1
         while index < last:
-            if (words[index * WIDTH + HEAD] ^ head) & _KIND_AND_FIELD == 0:
+            other = words[index * WIDTH + HEAD]
+            if (other ^ head) & _KIND_AND_FIELD == 0:
                 return index
-            index = words[index * WIDTH + NEXT]
+            index = other >> NEXT_SHIFT & NEXT_MASK
         return -1
 
     def number_of(self, index: i64, head: i64) -> i64:
@@ -369,12 +367,11 @@ class Tape:
 
     def last_from(self, first: i64) -> i64:
         """The last of the sibling nodes written from index `first` on; -1 if there is none."""
-        words = self.words
         count = self.count
         last: i64 = -1
         while first < count:
             last = first
-            first = words[first * WIDTH + NEXT]
+            first = self.next(first)
         return last
 
     def cut(self, size: i64) -> None:
@@ -386,18 +383,16 @@ class Tape:
         words = self.words
         count = self.count
         index: i64 = 0
-        while index < count and words[index * WIDTH + START] < position:
+        while index < count and self.start(index) < position:
             if words[index * WIDTH + HEAD] & EMBEDDED:
-                index = words[index * WIDTH + NEXT]  # its content is in another buffer
+                index = self.next(index)  # its content is in another buffer
             else:
                 index += 1
         count = min(index, count)
         index = 0
         while index < count:
-            at = index * WIDTH
-            if words[at + NEXT] > count:
-                words[at + NEXT] = count
-                words[at + END] = min(words[at + END], position)
+            if self.next(index) > count:
+                self.shrink(index, count, min(self.end(index), position))
             index += 1
         self.count = count
         if len(words) > (count + MOST_ROOM) * WIDTH:
@@ -415,7 +410,7 @@ class Tape:
     def paste(self, nodes: vec[i64], position: i64) -> i64:
         """Write a subtree that was written before; returns its index.
 
-        `nodes` are its words, with NEXT relative to its index; START, END and a text's NUMBER to `position`.
+        `nodes` are its words, with next relative to its index; the span and a text's NUMBER to `position`.
         """
         index = self.count
         at = index * WIDTH
@@ -424,15 +419,15 @@ class Tape:
         while at + size > len(words):
             words = self._more(position)
         place: i64 = 0
+        both = position | position << END_SHIFT
+        later = index << NEXT_SHIFT
         while place < size:
             head = nodes[place + HEAD]
             number = nodes[place + NUMBER]
             if head & KIND_MASK == STRING16:
                 number += position
-            words[at + HEAD] = head
-            words[at + START] = nodes[place + START] + position
-            words[at + END] = nodes[place + END] + position
-            words[at + NEXT] = nodes[place + NEXT] + index
+            words[at + HEAD] = head + later
+            words[at + SPAN] = nodes[place + SPAN] + both
             words[at + NUMBER] = number
             at += WIDTH
             place += WIDTH
@@ -441,7 +436,7 @@ class Tape:
 
     def head(self, index: i64) -> i64:
         """A node's HEAD word, packed as `head` does."""
-        return self.words[index * WIDTH + HEAD]
+        return self.words[index * WIDTH + HEAD] & WITHOUT_NEXT
 
     def kind(self, index: i64) -> i64:
         """A node's kind, without its flags."""
@@ -449,15 +444,15 @@ class Tape:
 
     def start(self, index: i64) -> i64:
         """The position of a node's first byte in its buffer's data."""
-        return self.words[index * WIDTH + START]
+        return self.words[index * WIDTH + SPAN] & LOW_HALF
 
     def end(self, index: i64) -> i64:
         """The position after a node's last byte in its buffer's data."""
-        return self.words[index * WIDTH + END]
+        return self.words[index * WIDTH + SPAN] >> END_SHIFT
 
     def next(self, index: i64) -> i64:
         """The index of the first node after a node's subtree."""
-        return self.words[index * WIDTH + NEXT]
+        return self.words[index * WIDTH + HEAD] >> NEXT_SHIFT & NEXT_MASK
 
     def number(self, index: i64) -> i64:
         """A node's number, whose meaning depends on its kind."""

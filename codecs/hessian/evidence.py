@@ -367,7 +367,7 @@ def _same(left: Tape, right: Tape) -> bool:
     while at < count:
         if ours[at] & mask != theirs[at] & mask or ours[at + 1] != theirs[at + 1]:
             return False
-        if ours[at + 2] != theirs[at + 2] or ours[at + 3] != theirs[at + 3] or ours[at + 4] != theirs[at + 4]:
+        if ours[at + 2] != theirs[at + 2]:
             return False
         at += t.WIDTH
     return True

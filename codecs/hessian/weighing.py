@@ -120,20 +120,20 @@ class Weighing:
         limit = min(count, MOST_NODES)
         after: i64 = 0
         first: i64 = 2  # the next value at the top
-        values = words[t.WIDTH + t.HEAD] & ~t.BROKEN == VALUES
+        values = tape.head(1) & ~t.BROKEN == VALUES
         while index < limit:
             self.at_top = values and index >= first
             if self.at_top:
                 if first > 2:
                     self.best = max(self.best, self.bits)
-                first = words[index * t.WIDTH + t.NEXT]
+                first = tape.next(index)
             if after and index >= after:
                 self.data = data
                 after = 0
             at = index * t.WIDTH
             if words[at + t.HEAD] & t.EMBEDDED:
                 self.data = tape.buffers[words[at + t.NUMBER]].data
-                after = words[at + t.NEXT]
+                after = tape.next(index)
                 self.last_text = -1
             index = self.node(tape, words, index)
         self.data = data
@@ -201,7 +201,7 @@ class Weighing:
         at = index * t.WIDTH
         head = words[at + t.HEAD]
         kind = head & t.KIND_MASK
-        start = words[at + t.START]
+        start = tape.start(index)
         data = self.data
         if kind == t.CLASS:
             return self.define(tape, index)
@@ -211,16 +211,16 @@ class Weighing:
             return index + 1
         if kind == t.CHUNK or kind == t.LENGTH or kind == t.MARK:
             return index + 1
-        if words[at + t.END] <= start or start >= len(data):
+        if tape.end(index) <= start or start >= len(data):
             return index + 1
         opcode: i64 = data[start]
         odd = head >> t.FORM_SHIFT & t.FORM_MASK != 0
         if kind == t.STRING16:
-            self.text(tape, index, head, start, words[at + t.END])
-            return words[at + t.NEXT]
+            self.text(tape, index, head, start, tape.end(index))
+            return tape.next(index)
         if kind == t.BYTES:
-            self.binary(tape, index, start, words[at + t.END])
-            return words[at + t.NEXT]
+            self.binary(tape, index, start, tape.end(index))
+            return tape.next(index)
         k = self.occurrences(opcode)
         if kind < t.DATE:
             # numbers in a row (1 2 3, or equal ones) are no evidence that each byte opens a value
@@ -271,7 +271,7 @@ class Weighing:
                 self.add_objection("a remote object without a type")
         elif kind == t.XML:
             self.bits += 2.0 * CONTROL
-            return words[at + t.NEXT]
+            return tape.next(index)
         return index + 1
 
     def letter(self, after: i64) -> float:
@@ -307,7 +307,7 @@ class Weighing:
     def container(self, tape: Tape, words: "vec[i64]", index: i64, kind: i64, opcode: i64, k: float) -> None:
         """Weigh a list or map: its opcode, its end, its count."""
         at = index * t.WIDTH
-        end = words[at + t.END]
+        end = tape.end(index)
         form = words[at + t.HEAD] >> t.FORM_SHIFT & t.FORM_MASK
         if end == len(self.data) and kind == t.LIST and (opcode == 0x58 or opcode == 0x56):
             part = index + 1

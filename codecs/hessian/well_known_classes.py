@@ -97,8 +97,9 @@ def learn_definition(tape: Tape, node: i64, data: bytes) -> None:
         if head & t.KIND_MASK == t.STRING16:
             number -= start
             fields += 1
-        nodes = append(append(append(nodes, head), tape.start(index) - start), tape.end(index) - start)
-        nodes = append(append(nodes, tape.next(index) - node), number)
+        nodes = append(nodes, head | (tape.next(index) - node) << t.NEXT_SHIFT)
+        nodes = append(nodes, tape.start(index) - start | (tape.end(index) - start) << t.END_SHIFT)
+        nodes = append(nodes, number)
         index += 1
     name = tape.number(node + 1)
     known = Definition(data[start : tape.end(node)], nodes, fields)
