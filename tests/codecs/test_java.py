@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from trees import NULL, Tree, as_map, bean, binary, date, double, entries, flag, items, long, ref, text, whole
 
 from wirelens import codecs
-from wirelens.codecs import tape as t
 from wirelens.codecs.codes import CODES
 from wirelens.codecs.hessian import java, java_time
 from wirelens.codecs.hessian.class_notes import CODE, class_notes
@@ -851,10 +850,9 @@ def test_a_cut_message_raises_nothing(values: list[Tree], data: Any) -> None:
     tape = trees.build(values)
     tape.cut(data.draw(st.integers(1, int(tape.size()))))
     size = tape.size()
-    words = tape.words
     for index in range(size):
-        if words[index * t.WIDTH + t.NEXT] > size:
-            words[index * t.WIDTH + t.NEXT] = size
+        if tape.next(index) > size:
+            tape.shrink(index, size, tape.end(index))
     class_notes(tape)
     for node in trees.every(tape):
         annotate(node)

@@ -8,6 +8,7 @@ from checks import inputs
 from wirelens.codecs import decode, encode
 from wirelens.codecs.hessian import well_known_classes
 from wirelens.codecs.scan import slot_of
+from wirelens.codecs.tape import WIDTH
 
 HESSIAN = ("hessian1", "hessian2-draft", "hessian2")
 
@@ -23,7 +24,7 @@ def told(data: bytes, protocol: str) -> list[tuple[object, ...]]:
     found: list[tuple[object, ...]] = []
     for record in decode(data, protocol):
         tape = record.tape
-        words = [] if tape is None else [tape.words[at] for at in range(tape.size() * 5)]
+        words = [] if tape is None else [tape.words[at] for at in range(tape.size() * WIDTH)]
         notes = [(note.code, note.offset, note.text) for note in record.notes]
         found.append((words, notes, record.json_text()))
     return found
