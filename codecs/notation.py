@@ -112,10 +112,11 @@ class Writer:
                 at = i * t.WIDTH
                 head = words[at + t.HEAD]
                 kind = head & t.KIND_MASK
+                after = head >> t.NEXT_SHIFT & t.NEXT_MASK
                 if head & t.HIDDEN != 0 and i != index:
                     if head & _FORMS and mode == _STRUCT:
                         self._keep_hint(frame, tape, i)
-                    i = head >> t.NEXT_SHIFT & t.NEXT_MASK
+                    i = after
                     continue
                 if mode == _FIELDS:
                     out.write(keys[count] if count < len(keys) else b", ")
@@ -136,7 +137,7 @@ class Writer:
                         if kind != t.STRING16:
                             self._key(tape, i, buffer)
                             count += 1
-                            i = head >> t.NEXT_SHIFT & t.NEXT_MASK
+                            i = after
                             continue
                 elif mode == _PAIRS and count & 1:
                     out.write(b", ")
@@ -155,21 +156,19 @@ class Writer:
                     i += 1
                 elif kind == t.OBJECT:
                     frame.count = count
-                    self._open_object(
-                        tape, i, buffer, head, words[at + t.NUMBER], head >> t.NEXT_SHIFT & t.NEXT_MASK
-                    )
+                    self._open_object(tape, i, buffer, head, words[at + t.NUMBER], after)
                     i += 1
                     break
                 elif (
                     kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP or kind == t.TYPED
                 ):
                     frame.count = count
-                    self._open(tape, i, buffer, head, kind, head >> t.NEXT_SHIFT & t.NEXT_MASK)
+                    self._open(tape, i, buffer, head, kind, after)
                     i += 1
                     break
                 else:
                     self._leaf(tape, i, buffer, head, kind, words[at + t.NUMBER])
-                    i = head >> t.NEXT_SHIFT & t.NEXT_MASK
+                    i = after
             else:
                 frame.count = count
                 self._close(frame)
