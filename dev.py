@@ -344,8 +344,7 @@ def ensure(*extras: str, form: str | None = "kept") -> None:
         VENV.mkdir(parents=True)
         write_stamp({})  # ours from here on, even if it stays half made
         make_venv()
-        stamp = {"python": sys.version}
-        write_stamp(stamp)
+        stamp = write_stamp({"python": sys.version})
     pip: Command = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     wanted = sorted({*stamp.get("extras", []), *extras})
     needed = requirements(wanted)
@@ -354,8 +353,7 @@ def ensure(*extras: str, form: str | None = "kept") -> None:
         names = ", ".join(re.split(r"[^\w.-]", each)[0] for each in new)
         with step(f"installing {names}" + (" (this takes minutes)" if wanted else "")):
             must([*pip, *needed])
-        stamp |= {"extras": wanted, "needs": needed}
-        write_stamp(stamp)
+        stamp = write_stamp({"extras": wanted, "needs": needed})
     built = digest_of_sources()
     if form == "kept":
         form = os.environ.get("WIRELENS_PURE") or ("" if is_compiled() else "1")
@@ -365,8 +363,7 @@ def ensure(*extras: str, form: str | None = "kept") -> None:
         how = "uncompiled" if form == "1" or compiler_problem() else "compiled (this takes minutes)"
         with step(f"installing wirelens, {how}"):
             must([*pip, "--no-deps", "--force-reinstall", "."], {"WIRELENS_PURE": form})
-        stamp |= {"built": built, "form": form}
-        write_stamp(stamp)
+        write_stamp({"built": built, "form": form})
 
 
 def read_stamp() -> dict[str, Any]:
@@ -382,8 +379,13 @@ def read_stamp() -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def write_stamp(stamp: dict[str, Any]) -> None:
-    STAMP.write_text(json.dumps(stamp, indent=1) + "\n")
+def write_stamp(changes: dict[str, Any]) -> dict[str, Any]:
+    """Add to what is known; another run of this script may have added to it, as `.ci/run` compiles beside."""
+    stamp = (read_stamp() if STAMP.exists() else {}) | changes
+    part = STAMP.with_name(f"{STAMP.name}.{os.getpid()}")
+    part.write_text(json.dumps(stamp, indent=1) + "\n")
+    part.replace(STAMP)
+    return stamp
 
 
 def digest_of_sources() -> str:
