@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wirelens.cli.where.compiling import Filter
     from wirelens.codecs.call import Call
 
-PORTION: Final = 32  # pieces that are decoded before calls are made of them, while they are in the cache
+PORTION: Final = 16  # pieces that are decoded before calls are made of them, while they are in the cache
 
 
 class CallReading:
