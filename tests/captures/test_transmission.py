@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from wirelens.codecs.captures import Flow, Piece, Reader
 from wirelens.codecs.captures.merge import MergedReader
-from wirelens.codecs.captures.transmission import Acknowledgement, History, Transmission
+from wirelens.codecs.captures.transmission import RESENT, Acknowledgement, History, Resent, Transmission
 
 MS = 1000
 
@@ -147,6 +147,37 @@ def test_any_order_and_any_copies(sizes: list[int], data: st.DataObject) -> None
         assert message.readable_us == max(arrived[before] for before in range(index + 1))
         assert message.packets == 1 + again.count(index)
         assert message.missing == 0
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), max_size=20), st.integers(1, 20), st.data()
+)
+def test_counted_messages_have_the_packets_and_copies_of_taken_ones(
+    segments: list[tuple[int, int]], size: int, data: st.DataObject
+) -> None:
+    """Whatever came before the message was asked for, and whatever comes after it."""
+    taken, counted = History(False), History(False)
+    resent = Resent()
+    messages: list[tuple[Transmission, int]] = []
+    for place, (start, length) in enumerate([(0, 30), *segments]):
+        for made in (taken, counted):
+            made.add(start, length, MS * place, place, place, 7, 1000 + place)
+        if len(messages) < 3 and data.draw(st.booleans()):
+            at = size * len(messages)
+            number = len(messages)
+            messages.append((taken.take(0, at, size), int(counted.count(0, at, size, number, resent))))
+    for number, (message, packets) in enumerate(messages):
+        again, length = resent.take(number)
+        assert (packets + again, length) == (message.packets, message.resent_bytes)
+    assert not resent.copies
+
+
+def test_copies_that_nobody_asks_for_are_bounded() -> None:
+    resent = Resent()
+    for number in range(RESENT + 2):
+        resent.add(number, 5)
+    assert len(resent.copies) <= RESENT
+    assert resent.take(RESENT + 1) == (1, 5)
 
 
 def observed(frames: Sequence[bytes], *, merged: bool = False, log: bool = False) -> Flow:
