@@ -114,7 +114,6 @@ class Pairs:
         if side.sequence >= 0 and not exchange.key:
             end = (side.sequence + record.offset + record.length) & 0xFFFFFFFF
             if side.broken:
-                side.broken = False
                 start = (end - record.length) & 0xFFFFFFFF
         if requests is None:
             return self._unasked(side, other, exchange, record, time_us, start)
@@ -130,6 +129,8 @@ class Pairs:
         key, request = requests.answer(exchange, _received(side, other), end)
         if request is None:
             return self._unasked(side, other, exchange, record, time_us, start)
+        if start >= 0:
+            side.broken = False
         self.key = key
         if not request.answered:
             request.answered = True

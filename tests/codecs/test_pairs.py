@@ -196,14 +196,16 @@ class Talk:
         self.conversations = Conversations()
         self.conversations.load(state, [self.flow])
 
-    def say(self, direction: int, data: bytes, acked: int | None = None, end: str = "") -> list[Message]:
+    def say(
+        self, direction: int, data: bytes, acked: int | None = None, end: str = "", gap: int = 0
+    ) -> list[Message]:
         self.count += 1
         offset = self.offsets[direction]
         self.offsets[direction] += len(data)
         time = 10**15 + 1000 * self.count
         known = 1000 + (self.offsets[1 - direction] if acked is None else acked)
         start = () if offset else self.start
-        piece = Piece(self.flow, direction, offset, data, time, (self.count,), 0, start, end, time, known)
+        piece = Piece(self.flow, direction, offset, data, time, (self.count,), gap, start, end, time, known)
         return self.conversations.feed([piece])
 
 
@@ -255,6 +257,21 @@ def test_a_reply_captured_before_its_request_is_not_that_to_the_one_before() -> 
     assert calls[0] == calls[2] != ""
     assert calls[3] == calls[4] != ""
     assert len({*calls}) == 3
+
+
+def test_a_reply_whose_request_is_lost_leaves_the_next_ones_as_they_are() -> None:
+    asked = [traffic.http_request(b"<q%06d>" % call) for call in range(4)]
+    answers = [traffic.http_reply(b"<r%06d>" % call) for call in range(4)]
+    sent, known = len(asked[0]), len(answers[0])
+    talk = Talk(syn=False)
+    found = talk.say(0, asked[0][:20], -known)
+    found += talk.say(1, answers[1], 2 * sent)  # the end of the first request, and the second, are lost
+    talk.offsets[0] = 2 * sent
+    for call in (2, 3):
+        found += talk.say(0, asked[call], gap=2 * sent - 20 if call == 2 else 0) + talk.say(1, answers[call])
+    calls = [one.pair for one in found if one.record.error is None]
+    assert calls[1] == calls[2] != ""
+    assert calls[3] == calls[4] != ""
 
 
 def test_a_reply_captured_before_its_request_at_the_end_of_a_capture() -> None:
