@@ -1,5 +1,6 @@
 """Counts the lines that a call runs: its work, whatever the clock shows. Compiled code has no lines."""
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -16,9 +17,13 @@ def lines(call: Callable[[], object]) -> int:
         return step
 
     before = sys.gettrace()
+    collects = gc.isenabled()
+    gc.disable()  # what ends with garbage of other tests is not work of this call
     sys.settrace(step)
     try:
         call()
     finally:
         sys.settrace(before)
+        if collects:
+            gc.enable()
     return count
