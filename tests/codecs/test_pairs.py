@@ -260,18 +260,19 @@ def test_a_reply_captured_before_its_request_is_not_that_to_the_one_before() -> 
 
 
 def test_a_reply_whose_request_is_lost_leaves_the_next_ones_as_they_are() -> None:
-    asked = [traffic.http_request(b"<q%06d>" % call) for call in range(4)]
-    answers = [traffic.http_reply(b"<r%06d>" % call) for call in range(4)]
+    asked = [traffic.mevent_request(1, b"<q%06d>" % call, 2, True) for call in range(4)]
+    answers = [traffic.mevent_reply(1, b"<r%06d>" % call, True) for call in range(4)]
     sent, known = len(asked[0]), len(answers[0])
     talk = Talk(syn=False)
-    found = talk.say(0, asked[0][:20], -known)
+    found = talk.say(0, asked[0][:39], -known)
     found += talk.say(1, answers[1], 2 * sent)  # the end of the first request, and the second, are lost
     talk.offsets[0] = 2 * sent
     for call in (2, 3):
-        found += talk.say(0, asked[call], gap=2 * sent - 20 if call == 2 else 0) + talk.say(1, answers[call])
-    calls = [one.pair for one in found if one.record.error is None]
-    assert calls[1] == calls[2] != ""
-    assert calls[3] == calls[4] != ""
+        found += talk.say(0, asked[call], gap=2 * sent - 39 if call == 2 else 0) + talk.say(1, answers[call])
+    first, *calls = [one.pair for one in found if one.record.error is None]
+    assert calls[0] == calls[1] != ""
+    assert calls[2] == calls[3] != ""
+    assert first not in calls
 
 
 def test_a_reply_captured_before_its_request_at_the_end_of_a_capture() -> None:
