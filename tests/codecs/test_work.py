@@ -152,6 +152,7 @@ def try_pasted(text: str) -> None:
 def test_pasted_text_is_linear(text: str) -> None:
     """Pasted text is interpreted in both forms."""
     short, long = (text * (size // len(text)) for size in (4000, 8000))
-    try_pasted(short)  # what is compiled on first use
+    for each in (short, long):
+        try_pasted(each)  # what is compiled on first use
     once = lines(lambda: try_pasted(short))
     assert lines(lambda: try_pasted(long)) <= 2.2 * once + FEW
