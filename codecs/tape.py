@@ -171,7 +171,11 @@ class Fault:
 
 
 LEAST_ROOM: Final = 4  # a new tape has room for at least this many nodes,
-MOST_ROOM: Final = 256  # and at most this many
+# and for 22 if it has more than 8: such memory is kept when it is free, while Python gives the arenas of what
+# has up to 512 bytes back to the system, and getting them again takes longer than decoding does;
+SMALL_ROOM: Final = 8
+USUAL_ROOM: Final = 22
+MOST_ROOM: Final = 256  # and at most for this many
 DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; then it grows by a quarter
 MOST_NODES: Final = 1 << 23  # nodes of one message, of 24 bytes each
 MOST_LEVELS: Final = 1 << 17  # containers inside one another; views and writers have some objects for each
@@ -187,8 +191,10 @@ class Tape:
     """
 
     def __init__(self, buffer: Buffer, room: i64 = 32) -> None:
+        if room > SMALL_ROOM:
+            room = min(max(room, USUAL_ROOM), MOST_ROOM)
         # a loop that sets words to 0 takes three times as many instructions
-        self.words: vec[i64] = _ROOM[: min(max(room, LEAST_ROOM), MOST_ROOM) * WIDTH]
+        self.words: vec[i64] = _ROOM[: max(room, LEAST_ROOM) * WIDTH]
         self.count: i64 = 0
         self.buffer: Final = buffer
         self.unchecked_names = False
