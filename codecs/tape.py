@@ -177,7 +177,7 @@ SMALL_ROOM: Final = 8
 USUAL_ROOM: Final = 22
 MOST_ROOM: Final = 256  # and at most for this many
 DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; then it grows by a quarter
-MOST_NODES: Final = 1 << 23  # nodes of one message, of 24 bytes each
+MOST_NODES: Final = 1 << 24  # nodes of one message, of 24 bytes each
 MOST_LEVELS: Final = 1 << 17  # containers inside one another; views and writers have some objects for each
 _ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
 
