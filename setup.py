@@ -124,7 +124,7 @@ INLINED = "list_ops.c"  # of mypyc; all of them take 10 s of processor time and 
 
 # What the compiler takes as seldom run: it optimises that for size, and puts it, with what leads to it, apart
 # from the code that runs for every value. Of mypyc's functions those that run when something fails; of its C
-# those with such names, which interpreted code calls, or which run once. Compiling takes 10 % less.
+# those with such names, which interpreted code calls, or which run once. Compiling takes 8 % less.
 SELDOM = """\
 #include <Python.h>
 #include "CPy.h"

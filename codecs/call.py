@@ -211,10 +211,10 @@ class Call:
         """Write the call as a JSON object on one line, without what is unknown."""
         out.write(b'{"call": ')
         write_int(out, self.call)
-        said = _last_said[0]
-        if not said.is_of(self):
-            said = _last_said[0] = _said_of(self)
-        out.write(said.json)
+        members = _last_members[0]
+        if not members.fit(self):
+            members = _last_members[0] = _members_of(self)
+        out.write(members.json)
         if self.exception:
             out.write(b', "exception": ')
             out.write(quoted(self.exception))
@@ -433,8 +433,8 @@ _ends: Final[dict[int, "_Ends"]] = {}
 
 
 @mypyc_attr(acyclic=True)
-class _Said:
-    """What was called and what came of it, as it is written of many calls."""
+class _MethodMembers:
+    """The JSON members from protocol to status, which many calls have in common."""
 
     def __init__(self, call: Call) -> None:
         self.protocol: Final = call.protocol
@@ -450,24 +450,24 @@ class _Said:
         _write_name(out, b', "status": ', call.status)
         self.json: Final = out.getvalue()
 
-    def is_of(self, call: Call) -> bool:
-        """Whether a call has the same."""
+    def fit(self, call: Call) -> bool:
+        """Whether they are those of a call."""
         if self.method != call.method or self.service != call.service or self.protocol != call.protocol:
             return False
         return self.outcome == call.outcome and self.status == call.status
 
 
-_said: Final[dict[tuple[str, str, str, str, str], _Said]] = {}
+_members: Final[dict[tuple[str, str, str, str, str], _MethodMembers]] = {}
 
 
-def _said_of(call: Call) -> _Said:
-    """What is written of a call and others like it, made once."""
+def _members_of(call: Call) -> _MethodMembers:
+    """These members of a call, made once for all that have the same."""
     key = (call.protocol, call.service, call.method, call.outcome, call.status)
-    found = _said.get(key)
+    found = _members.get(key)
     if found is None:
-        if len(_said) >= QUOTED:
-            _said.clear()
-        found = _said[key] = _Said(call)
+        if len(_members) >= QUOTED:
+            _members.clear()
+        found = _members[key] = _MethodMembers(call)
     return found
 
 
@@ -617,4 +617,4 @@ def call_of(values: tuple[Any, ...]) -> Call:
     return call
 
 
-_last_said: Final = [_Said(Call())]  # most calls have the same as the one before
+_last_members: Final = [_MethodMembers(Call())]  # most calls have the same as the one before

@@ -21,7 +21,7 @@ ALL_CALLS: Final = -1
 OPEN_CALLS: Final = 1 << 17  # calls that wait for replies; then the oldest is given up
 GIVEN_UP: Final = 1 << 17  # calls given up whose replies are still recognised
 DONE_KEPT: Final = 1 << 8  # finished calls in the list of the open ones, before it is cleared of them
-GIVEN_KEPT: Final = 1 << 12  # places of calls that were given out in the list of the finished ones
+REMOVED_KEPT: Final = 1 << 12  # places of calls that were given out in the list of the finished ones
 SETTLING: Final = 1 << 14  # finished calls of which more may be sent again; then the oldest is given out
 NAMES_KEPT: Final = 1 << 14  # services and methods, each of which is kept once
 LIVE_WAIT_US: Final = 60_000_000  # how long a live call holds back those after it, in time of the capture
@@ -435,14 +435,14 @@ class Calls:
             call = settling[at]
             if not every and not self.prompt and call.finished_us > until and count - at <= SETTLING:
                 break
-            settling[at] = _GIVEN
+            settling[at] = _REMOVED
             at += 1
             if call.transport == "udp" and call.pair:
                 del self._settling_pairs[call.pair]
             if self._sent_again.copies:
                 self._add_copies(call)
             calls.append(call)
-        if at > GIVEN_KEPT or at == count:
+        if at > REMOVED_KEPT or at == count:
             del settling[:at]
             at = 0
         self._settled_to = at
@@ -539,7 +539,7 @@ class Calls:
         return text
 
 
-_GIVEN: Final = Call()  # in the place of a finished call that was given out
+_REMOVED: Final = Call()  # in the place of a finished call that was given out
 
 
 def _copies_of(call: Call) -> int:
