@@ -4,7 +4,7 @@ import random
 
 import pytest
 from checks import inputs
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from properties import examples
 
@@ -32,7 +32,9 @@ def check(data: bytes, protocol: str | None) -> list[Record]:
         assert record.kind
         for note in record.notes:
             assert note.code in codecs.CODES
-            assert record.offset <= note.offset <= at
+            # what is noted of a message of gRPC may stand in an earlier frame, where the message began
+            first = 0 if record.protocol == "http2" else record.offset
+            assert first <= note.offset <= at
     assert at == len(data)
     assert codecs.encode(records) == data
     texts = [record.json_text() for record in records]
@@ -71,6 +73,7 @@ def test_arbitrary_bytes_come_back_when_detected(data: bytes) -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @examples(30)
 @given(seed=st.integers(0, 1 << 32))
+@example(247)
 def test_damaged_messages_come_back(protocol: str, seed: int) -> None:
     chance = random.Random(seed)
     vectors = [data for data in inputs_of(protocol) if len(data) < 4000]
