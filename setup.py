@@ -80,6 +80,7 @@ TOGETHER = (
     "codecs/decoder.py",
     "codecs/errors.py",
     "codecs/fields.py",
+    "codecs/json_writers.py",
     "codecs/node.py",
     "codecs/notation.py",
     "codecs/numbers.py",

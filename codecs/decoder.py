@@ -11,7 +11,7 @@ from wirelens.codecs.detection import ENOUGH_BYTES, Detection, detect
 from wirelens.codecs.node import Node
 from wirelens.codecs.record import NO_PROTOCOL, Record
 from wirelens.codecs.registry import UNKNOWN
-from wirelens.codecs.tape import Buffer, Tape
+from wirelens.codecs.tape import DOUBLED, Buffer, Tape
 
 # Bytes of one message that may wait for their rest: with these, all escaped in JSON, it takes less than 2 GB.
 MAX_MESSAGE: Final = 7 << 24
@@ -71,7 +71,8 @@ class Decoder:
         self._read_again: i64 = 0
         self._first: Final[i64] = base
         self._wasted: i64 = 0  # bytes read in messages that failed
-        self._nodes: i64 = 0  # that the message at `_pos` had when it was read last, incomplete
+        self._nodes: i64 = 0  # that the message at `_pos` had when it was read last, incomplete,
+        self._tried: i64 = 0  # and the bytes that it had
         if protocol is not None and protocol != UNKNOWN:
             self.codec = registry.get(protocol)
             self.settled = True
@@ -266,11 +267,11 @@ class Decoder:
         while self._pos < end:
             start = self._pos
             tape = Tape(buffer, room)
-            if self._nodes:
-                tape.reserve(self._nodes)
-                self._nodes = 0
             cursor = Cursor(buffer, start, end)
             try:
+                if self._nodes:
+                    tape.reserve(self._nodes * (end - start) // self._tried)
+                    self._nodes = 0
                 codec.decode(cursor, tape, final)
             except DecodeError as error:
                 if (
@@ -281,6 +282,7 @@ class Decoder:
                 ):
                     self._wanted = error.needed
                     self._nodes = tape.size()
+                    self._tried = end - start
                     return
                 tape.close_from(0, min(cursor.pos, end))
                 reached = min(max(cursor.pos, error.offset - self._base, start + 1), end)
@@ -310,6 +312,8 @@ class Decoder:
                 continue
             if cursor.pos <= start:
                 raise AssertionError(f"{codec.name} decoded a message of no bytes")
+            if tape.size() > DOUBLED:
+                tape.give_back()
             if self.track is not None:
                 self.track.add(self.direction, tape)
             records.append(Record(codec, int(self._base + start), int(cursor.pos - start), tape))

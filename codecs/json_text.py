@@ -55,6 +55,13 @@ def quoted(text: str) -> bytes:
     return _escape_unsafe(_standard().quote(text)).encode()
 
 
+def fault_json(code: str, offset: int, text: str, places: bool = True) -> bytes:
+    """The JSON of an error or a note, without its offset unless `places`."""
+    if not places:
+        return b'{"code": "%b", "text": %b}' % (code.encode(), quoted(text))
+    return b'{"code": "%b", "offset": %d, "text": %b}' % (code.encode(), offset, quoted(text))
+
+
 def _escape_unsafe(text: str) -> str:
     if (text.isascii() and "\x7f" not in text) or re.search(_UNSAFE, text) is None:
         return text

@@ -20,7 +20,7 @@ from wirelens.codecs.class_keys import (
     known_keys,
     read_keys,
 )
-from wirelens.codecs.json_text import dumps, quoted
+from wirelens.codecs.json_text import dumps, fault_json, quoted
 from wirelens.codecs.node import FIELDS, HINTS, TAGS, Json, Node, single_of
 from wirelens.codecs.numbers import (
     FIRST_MILLISECOND,
@@ -53,6 +53,8 @@ _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 _FORMS: Final = t.FORM_MASK << t.FORM_SHIFT
 _SIMPLE_USUAL: Final = t.SIMPLE | _FORMS  # a simple text in its usual form
+NO_LIMIT: Final = 1 << 62
+PORTION: Final = 1 << 16  # nodes after which a container is looked at again
 _COMMA: Final = 0x202C  # as two bytes: `, `
 _COLON: Final = 0x203A
 _NO_KEYS: Final[list[bytes]] = []
@@ -93,17 +95,29 @@ class Writer:
 
     def write(self, tape: Tape, index: i64, buffer: Buffer) -> None:
         """Write the tree at `index`, whose offsets point into `buffer`."""
-        out = self.out
-        words = tape.words
-        i = index
+        self.begin(tape, index, buffer)
+        self.proceed(tape, index, index, NO_LIMIT)
+
+    def begin(self, tape: Tape, index: i64, buffer: Buffer) -> None:
+        """Prepare to write the tree at `index` by `proceed`."""
         self.class_index = -1
         self.odd_classes = None
         self.depth = -1
         self._push(_ITEMS, tape.next(index), buffer, b"")
+
+    def proceed(self, tape: Tape, index: i64, i: i64, limit: i64) -> i64:
+        """Write the tree at `index` from node `i` on, until `out` has more than `limit` bytes.
+
+        The node to proceed from once these are taken; -1 at the end. A node may be larger than the limit.
+        """
+        out = self.out
+        words = tape.words
         while self.depth >= 0:
+            if len(out) > limit:
+                return i
             frame = self.frame
             mode = frame.mode
-            until = frame.until
+            until = min(frame.until, i + PORTION)
             buffer = frame.buffer
             data = buffer.data
             keys = frame.keys
@@ -171,7 +185,9 @@ class Writer:
                     i = after
             else:
                 frame.count = count
-                self._close(frame)
+                if i >= frame.until:
+                    self._close(frame)
+        return -1
 
     def _push(
         self, mode: i64, until: i64, buffer: Buffer, closer: bytes, keys: list[bytes] = _NO_KEYS
@@ -659,42 +675,3 @@ def _content(tape: Tape, index: i64, buffer: Buffer, number: i64) -> bytes:
     if number >= 0:
         return buffer.data[number : tape.end(index)]
     return Node(tape, index, buffer).content
-
-
-def fault_json(code: str, offset: int, text: str, places: bool = True) -> bytes:
-    """The JSON of an error or a note, without its offset unless `places`."""
-    if not places:
-        return b'{"code": "%b", "text": %b}' % (code.encode(), quoted(text))
-    return b'{"code": "%b", "offset": %d, "text": %b}' % (code.encode(), offset, quoted(text))
-
-
-# Unused writers: making one takes longer than writing a message.
-_idle: Final[list[Writer]] = []
-_KEPT: Final = 1 << 16  # a writer with more bytes of room than this is not kept
-
-
-def start_writing(plain: bool, places: bool = True) -> Writer:
-    """An empty writer, for `end_writing` to take back."""
-    try:
-        writer = _idle.pop()
-    except IndexError:
-        return Writer(plain, places)
-    writer.plain = plain
-    writer.places = places
-    return writer
-
-
-def end_writing(writer: Writer) -> bytes:
-    """What was written; the writer must not be used afterwards."""
-    text = writer.out.getvalue()
-    if len(text) <= _KEPT:
-        writer.out.truncate(0)
-        _idle.append(writer)
-    return text
-
-
-def tree_json(tape: Tape, plain: bool = False) -> bytes:
-    """The JSON, in UTF-8, of a tape's root."""
-    writer = start_writing(plain)
-    writer.write(tape, 0, tape.buffer)
-    return end_writing(writer)

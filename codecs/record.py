@@ -1,5 +1,6 @@
 """Records: the result of decoding, one per message, together covering every byte of the input."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from librt.strings import BytesWriter
@@ -10,15 +11,18 @@ from wirelens.codecs.codec import Codec
 from wirelens.codecs.codes import CODES, Note
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.errors import EncodeError
-from wirelens.codecs.json_text import loads, quoted
+from wirelens.codecs.json_text import fault_json, loads, quoted
+from wirelens.codecs.json_writers import end_writing, start_writing
 from wirelens.codecs.node import Json, Node
-from wirelens.codecs.notation import Writer, end_writing, fault_json, start_writing
+from wirelens.codecs.notation import Writer
 from wirelens.codecs.numbers import LAST_MICROSECOND, write_hex, write_int, write_seconds, write_time
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import clean, count, shortened
 
 LAST_OFFSET: Final = 1 << 62  # 64 bits hold the sum of two
+LARGE: Final = 1 << 20  # bytes of a message whose JSON is written in parts
+PART: Final = 1 << 20  # bytes of such a part, or somewhat more
 NO_PROTOCOL: Final = "no protocol has enough evidence"
 
 _UNKNOWN_OPENING: Final = b'{"protocol": "unknown", "offset": '
@@ -220,8 +224,30 @@ class Record:
         self.write(writer)
         return end_writing(writer)
 
+    def json_parts(self, plain: bool = False, places: bool = True) -> Iterator[bytes]:
+        """As `json_bytes`, in parts of some PART bytes each: the text is never whole in memory."""
+        writer = start_writing(plain, places)
+        out = writer.out
+        tape = self._write_before(writer)
+        if tape is not None:
+            writer.begin(tape, 0, tape.buffer)
+            node: i64 = 0
+            while node >= 0:
+                node = writer.proceed(tape, 0, node, PART)
+                yield out.getvalue()
+                out.truncate(0)
+        self._write_after(writer)
+        yield out.getvalue()
+
     def write(self, writer: Writer) -> None:
         """Write the record in the notation, on one line."""
+        tape = self._write_before(writer)
+        if tape is not None:
+            writer.write(tape, 0, tape.buffer)
+        self._write_after(writer)
+
+    def _write_before(self, writer: Writer) -> Tape | None:
+        """Write what stands before the tree, which is to follow; None if there is none."""
         out = writer.out
         if writer.places:
             out.write(_UNKNOWN_OPENING if self.codec is None else self.codec.json_opening)
@@ -235,18 +261,24 @@ class Record:
             out.write(b'{"protocol": "%b"' % self.protocol.encode())
         tape = self.tape
         error = self.error
-        if error is None and tape is not None:
-            out.write(b', "message": ')
-            writer.write(tape, 0, tape.buffer)
-        elif error is not None:
-            out.write(b', "message": null, "error": ')
-            out.write(fault_json(error.code, error.offset, error.text, writer.places))
-            out.write(b', "bytes": "')
-            write_hex(out, self.raw)
-            out.write(b'"')
-            if tape is not None and tape.size():
-                out.write(b', "partial": ')
-                writer.write(tape, 0, tape.buffer)
+        if error is None:
+            if tape is not None:
+                out.write(b', "message": ')
+            return tape
+        out.write(b', "message": null, "error": ')
+        out.write(fault_json(error.code, error.offset, error.text, writer.places))
+        out.write(b', "bytes": "')
+        write_hex(out, self.raw)
+        out.write(b'"')
+        if tape is None or tape.size() == 0:
+            return None
+        out.write(b', "partial": ')
+        return tape
+
+    def _write_after(self, writer: Writer) -> None:
+        """Write the notes, and the end."""
+        out = writer.out
+        tape = self.tape
         if self.extra_notes is not None or (tape is not None and tape.note_count()):
             out.write(b', "notes": [')
             for position, note in enumerate(self.notes):
@@ -330,6 +362,11 @@ def json_lines(records: list[Record], plain: bool = False, places: bool = True) 
         record.write(writer)
         writer.out.append(0x0A)
     return end_writing(writer)
+
+
+def any_large(records: list[Record]) -> bool:
+    """Whether any of the records has more than LARGE bytes."""
+    return any(record.length > LARGE for record in records)
 
 
 def any_damaged(records: list[Record]) -> bool:

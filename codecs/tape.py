@@ -176,10 +176,12 @@ LEAST_ROOM: Final = 4  # a new tape has room for at least this many nodes,
 SMALL_ROOM: Final = 8
 USUAL_ROOM: Final = 22
 MOST_ROOM: Final = 256  # and at most for this many
-DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; then it grows by a quarter
+DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; then it is foretold
+SPARE: Final = 16  # of so many parts that are foretold one more is made room for
 MOST_NODES: Final = 1 << 24  # nodes of one message, of 24 bytes each
 MOST_LEVELS: Final = 1 << 17  # containers inside one another; views and writers have some objects for each
 _ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
+_PORTION: Final = 1 << 14  # words that are added at once
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
@@ -251,23 +253,40 @@ class Tape:
 
     def reserve(self, nodes: i64) -> None:
         """Allocate room for at least `nodes` nodes at once; growing in steps copies them at each step."""
-        size = nodes * WIDTH
-        if size > len(self.words):
-            self.words = vec[i64]([0] * size)
+        self._grow(nodes * WIDTH)
+
+    def give_back(self) -> None:
+        """Give back room that was foretold and is not needed."""
+        size = self.count * WIDTH
+        if len(self.words) - size > size // SPARE * 4:
+            self.words = self.words[:size]
+
+    def _grow(self, size: i64) -> None:
+        """Make room for `size` words in all."""
+        words = self.words
+        if size <= len(words):
+            return
+        wide = extend(vec[i64](capacity=size), words)
+        more = wide[:_PORTION]
+        while len(wide) < size:
+            wide = extend(wide, more if size - len(wide) >= len(more) else more[: size - len(wide)])
+        self.words = wide
 
     def _more(self, start: i64) -> vec[i64]:
         """Make room for more nodes, of which the next starts at `start`; the words. Raises `limit`."""
-        words = self.words
         count = self.count
         if count >= MOST_NODES:
             raise self._limit(start, f"a message of more than {MOST_NODES:,} values")
         if count < DOUBLED:
-            words = doubled(words)
-        else:
-            more = min(count // 4, MOST_NODES - count)
-            words = extend(words, words[: more * WIDTH])
-        self.words = words
-        return words
+            self.words = doubled(self.words)
+            return self.words
+        # Room for all at once: half a tape beside its double would be the most memory that decoding takes.
+        first = self.start(0)
+        rest = len(self.buffer.data) - start
+        more = count * rest // max(start - first, 1)
+        more += more // SPARE
+        self._grow(min(max(count + more, count + count // SPARE), MOST_NODES) * WIDTH)
+        return self.words
 
     def _limit(self, start: i64, text: str) -> DecodeError:
         if self._buffers is not None and len(self._buffers) > 1:  # `start` may be in any of them

@@ -283,7 +283,7 @@ def change_json(change: Change) -> str:
 def value_json(place: Place) -> str:
     """A value in the notation, on one line."""
     from wirelens.codecs.json_text import dumps
-    from wirelens.codecs.notation import end_writing, start_writing
+    from wirelens.codecs.json_writers import end_writing, start_writing
 
     if place.part or place.node is None:
         return dumps(place.json)

@@ -26,19 +26,23 @@ _TOKEN: Final = re.compile(r'[\[{]|[\]}]|, |"[^"\\]*(?:\\.[^"\\]*)*"')
 def jsonl(
     batches: Iterable[list[Record]], plain: bool = False, places: bool = True, members: Members | None = None
 ) -> Iterator[bytes]:
-    """One record per line, in UTF-8, in chunks of at most LINES lines.
+    """One record per line, in UTF-8, in chunks of at most LINES lines, or of a part of a large message.
 
     Without `places` records have no offsets; `members` adds some to them.
     """
-    from wirelens.codecs.record import json_lines
+    from wirelens.codecs.record import any_large, json_lines
 
     for records in batches:
         for at in range(0, len(records), LINES):
             some = records[at : at + LINES]
-            if members is None:
-                yield json_lines(some, plain, places)
-            else:
+            if members is not None:
                 yield b"".join([members.line(record, plain, places) + b"\n" for record in some])
+            elif any_large(some):
+                for record in some:
+                    yield from record.json_parts(plain, places)
+                    yield b"\n"
+            else:
+                yield json_lines(some, plain, places)
 
 
 def json(

@@ -31,7 +31,7 @@ from wirelens.codecs.captures.streams import CLOSED_FLOWS
 from wirelens.codecs.codec import CallFacts
 from wirelens.codecs.conversations import Conversations, Message
 from wirelens.codecs.decoder import TOO_MUCH
-from wirelens.codecs.notation import tree_json
+from wirelens.codecs.json_writers import tree_json
 from wirelens.codecs.record import Record
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.words import shortened

@@ -16,12 +16,12 @@ from wirelens.codecs.json_input import (
     wrong,
 )
 from wirelens.codecs.json_text import dumps, loads
+from wirelens.codecs.json_writers import tree_json
 from wirelens.codecs.jsonb import vocabulary as v
 from wirelens.codecs.jsonb.decoding import decode_message
 from wirelens.codecs.jsonb.scalar_encoding import Scalars
 from wirelens.codecs.jsonb.schema import CONTAINER, EXACT, MESSAGE, VALUES
 from wirelens.codecs.node import Json
-from wirelens.codecs.notation import tree_json
 from wirelens.codecs.tape import Buffer, Tape
 
 # How the items of an open container are named in paths and written.

@@ -12,9 +12,9 @@ from wirelens import codecs
 from wirelens.codecs.codes import Note
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_input import Path
+from wirelens.codecs.json_writers import tree_json
 from wirelens.codecs.mevent import hdf, hdf_encoding
 from wirelens.codecs.node import Json, root_of
-from wirelens.codecs.notation import tree_json
 from wirelens.codecs.tape import STRUCT, Buffer, Tape, head
 
 

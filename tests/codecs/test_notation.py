@@ -16,8 +16,8 @@ from wirelens import codecs
 from wirelens.codecs import tape as t
 from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_text import JsonTextError, dumps, loads, place_of
+from wirelens.codecs.json_writers import tree_json
 from wirelens.codecs.node import Json, Node, field, hint
-from wirelens.codecs.notation import tree_json
 from wirelens.codecs.numbers import (
     HEX_PORTION,
     LAST_MICROSECOND,
