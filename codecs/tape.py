@@ -252,8 +252,8 @@ class Tape:
         return index
 
     def reserve(self, nodes: i64) -> None:
-        """Allocate room for at least `nodes` nodes at once; growing in steps copies them at each step."""
-        self._grow(nodes * WIDTH)
+        """Make room for some `nodes` nodes at once; growing in steps copies them at each step."""
+        self._grow(min(nodes + nodes // SPARE, MOST_NODES) * WIDTH)
 
     def give_back(self) -> None:
         """Give back room that was foretold and is not needed."""
@@ -283,9 +283,7 @@ class Tape:
         # Room for all at once: half a tape beside its double would be the most memory that decoding takes.
         first = self.start(0)
         rest = len(self.buffer.data) - start
-        more = count * rest // max(start - first, 1)
-        more += more // SPARE
-        self._grow(min(max(count + more, count + count // SPARE), MOST_NODES) * WIDTH)
+        self.reserve(count + max(count * rest // max(start - first, 1), 1))
         return self.words
 
     def _limit(self, start: i64, text: str) -> DecodeError:
