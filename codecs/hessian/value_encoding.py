@@ -85,6 +85,8 @@ OBJECT_KEYS: Final = ("$class", "$id", "$wire", "$fields", ONLY_VALUE)  # of an 
 
 _NO_NAMES: Final[list[str]] = []  # of fields
 _SHORT: Final = (1 << 62) - 1  # what compiled code compares without a call
+AS_TEXT: Final = 1 << 32  # in place of the number of a type: it is written as text,
+NO_TYPE: Final = AS_TEXT + 1  # or there is none
 
 
 @mypyc_attr(acyclic=True)
@@ -406,17 +408,18 @@ class Encoder(Classes):
         self.type_count += 1
 
     def _type_number(self, kind: Json, given: Json) -> int:
-        """The number as which a type is written; -1 for a type written as text, -2 for none."""
+        """The number as which a type is written, of 32 bits; or AS_TEXT, or NO_TYPE."""
         if isinstance(given, int) and not isinstance(given, bool):
+            self.within(given, 32, ".$wire.type")
             return given
         if isinstance(given, dict) or given in ("text", "empty"):
-            return -1
+            return AS_TEXT
         if kind is None or kind == "":
-            return -2
+            return NO_TYPE
         if self.dialect == d.V1:
-            return -1
+            return AS_TEXT
         content, _ = self.text_of(kind, None, ".$type")
-        return self.types.get(content, -1)
+        return self.types.get(content, AS_TEXT)
 
     def _typed(self, kind: Json, given: Json) -> Json:
         """The text of a type that is written as text."""
@@ -454,7 +457,7 @@ class Encoder(Classes):
             self.within(declared, 32, ".$wire.length")
         closer = -1
         if self.dialect == d.FINAL:
-            if number == -2:
+            if number == NO_TYPE:
                 if declared is None:
                     out.append(0x57)
                     closer = 0x5A
@@ -471,7 +474,7 @@ class Encoder(Classes):
                     out.append(0x70 + declared)
                 else:
                     out.append(0x56)
-                if number >= 0 or isinstance(given, int):
+                if number < AS_TEXT:
                     self.write_int_as(number, wire.get("type_form"), ".$wire.type_form")
                 else:
                     self._type_text(self._typed(kind, given))
@@ -479,7 +482,7 @@ class Encoder(Classes):
                     self.write_int_as(declared, length_form, ".$wire.length_form")
             if declared is not None and declared != size:
                 raise self.error("a list of hessian2 has as many items as its length", ".$wire.length")
-        elif (number >= 0 or isinstance(given, int)) and form != "V":
+        elif number < AS_TEXT and form != "V":
             if self.dialect == d.V1 or declared is None:
                 raise self.error("the number of a type needs a length after it, and the draft", ".$wire.type")
             out.append(0x76)
@@ -488,10 +491,10 @@ class Encoder(Classes):
         else:
             out.append(0x56)
             closer = 0x7A
-            if number >= 0 or isinstance(given, int):
+            if number < AS_TEXT:
                 out.append(0x75)
                 self.write_int_as(number, wire.get("type_form"), ".$wire.type_form")
-            elif number == -1:
+            elif number == AS_TEXT:
                 self._type_text(self._typed(kind, given))
             if declared is not None:
                 if self.dialect != d.V1 and 0 <= declared < 256 and length_form is None:
@@ -525,16 +528,16 @@ class Encoder(Classes):
         given = wire.get("type")
         number = self._type_number(kind, given)
         if self.dialect == d.FINAL:
-            out.append(0x48 if number == -2 else 0x4D)
+            out.append(0x48 if number == NO_TYPE else 0x4D)
         else:
             out.append(0x4D)
-            if number == -2 and self.dialect == d.V1 and given != "absent":
-                number = -1
-        if number >= 0 or isinstance(given, int):
+            if number == NO_TYPE and self.dialect == d.V1 and given != "absent":
+                number = AS_TEXT
+        if number < AS_TEXT:
             if self.dialect != d.FINAL:
                 out.append(0x75)
             self.write_int_as(number, wire.get("type_form"), ".$wire.type_form")
-        elif number == -1:
+        elif number == AS_TEXT:
             self._type_text(self._typed(kind, given))
         self._open(items, naming, _NO_NAMES, 0x5A if self.dialect == d.FINAL else 0x7A)
 

@@ -61,6 +61,8 @@ def mutate(data: bytes, chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @given(data=st.binary(max_size=300))
+@example(data=bytes.fromhex("708e"))  # a list whose type has the number -2
+@example(data=bytes.fromhex("4d7549fffffffe7a"))  # a map, in the older dialects
 def test_arbitrary_bytes_come_back(protocol: str, data: bytes) -> None:
     check(data, protocol)
 
