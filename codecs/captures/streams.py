@@ -12,7 +12,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.captures.flow import Flow, Piece, State
-from wirelens.codecs.captures.ordering import Ordering, must_wait
+from wirelens.codecs.captures.ordering import SILENT_US, Ordering, awaits_first, must_wait
 from wirelens.codecs.captures.packets import ACK, DUPLICATE, FIN, PSH, RST, SYN, TCP, Segment
 from wirelens.codecs.captures.sequencing import IN_FLIGHT, Sequencer
 from wirelens.codecs.captures.sides import NO_DOUBT, Side
@@ -20,6 +20,7 @@ from wirelens.codecs.captures.transmission import Acknowledgement, Sighting
 
 FLOWS: Final = 1 << 15  # flows that may be open; then the quarter that was silent longest is ended
 CLOSED_FLOWS: Final = 1 << 13  # finished flows that are kept, to recognise late retransmissions
+ALL_SILENT: Final = 1 << 21  # bytes that may wait for the first ones of the other direction, of all flows
 JOIN_DISTANCE: Final = 1 << 20  # a SYN belongs to bytes that begin at most this far after its number
 GAP_TIME_US: Final = 1_000_000  # how long to wait for missing bytes that the other side acknowledged
 SILENT_TIME_US: Final = 10_000_000  # the same where nothing is heard from the other side
@@ -66,6 +67,8 @@ class Assembler(Sequencer):
         self._acknowledges: bool = False
         self._table: dict[bytes, _Conversation] = {}
         self._closed: dict[bytes, bool] = {}
+        self._silent: dict[bytes, _Conversation] = {}  # those with bytes that wait so, the oldest first
+        self._silent_bytes: i64 = 0
         self._clock: i64 = 0
         self._sides: int = 0
 
@@ -129,20 +132,43 @@ class Assembler(Sequencer):
         new = [piece for piece in pieces[count:] if piece.flow is flow]
         ordering = conversation.ordering
         if ordering is None:
-            for piece in new:
-                if piece.direction != new[0].direction or must_wait(
-                    piece, first if piece.direction else second
-                ):
-                    ordering = conversation.ordering = Ordering()
-                    break
+            ordering = conversation.ordering = self._ordering(conversation, new)
             if ordering is None:
                 return
         pieces[count:] = [piece for piece in pieces[count:] if piece.flow is not flow]
         before = int(ordering.size)
         ordering.add(new)
-        if not ordering.release(first, second, time_us, pieces):
-            conversation.ordering = None
+        waits = ordering.release(first, second, time_us, pieces)
         self.delivered += before - int(ordering.size)
+        if conversation.key in self._silent:
+            self._silent_bytes += ordering.size - before
+        if not waits:
+            conversation.ordering = None
+            self._silent.pop(conversation.key, None)
+        while self._silent_bytes > ALL_SILENT:
+            oldest = self._silent[next(iter(self._silent))]
+            self._unsilence(oldest)
+            self._order(oldest, oldest.flow.last_us + SILENT_US + 1, len(pieces), pieces)
+
+    def _ordering(self, conversation: _Conversation, new: list[Piece]) -> Ordering | None:
+        """Where pieces wait, if they have to: none have waited so far."""
+        if not new:
+            return None
+        first, second = conversation.first, conversation.second
+        direction = new[0].direction
+        for piece in new:
+            if piece.direction != direction or must_wait(piece, first if piece.direction else second):
+                return Ordering()
+        side, other = (second, first) if direction else (first, second)
+        if not awaits_first(new, side, other):
+            return None
+        self._silent[conversation.key] = conversation
+        return Ordering()
+
+    def _unsilence(self, conversation: _Conversation) -> None:
+        """Count what waits in a conversation no longer among `_silent`."""
+        if self._silent.pop(conversation.key, None) is not None and conversation.ordering is not None:
+            self._silent_bytes -= conversation.ordering.size
 
     def close(self) -> list[Piece]:
         """The end of the capture: waiting bytes are given out with their gaps, every stream ends."""
@@ -173,7 +199,7 @@ class Assembler(Sequencer):
             first, second = conversation.first, conversation.second
             self._late(first, second, now_us, idle, pieces)
             self._late(second, first, now_us, idle, pieces)
-            self._order(conversation, now_us, count, pieces)
+            self._order(conversation, now_us + SILENT_US + 1 if idle else now_us, count, pieces)
         if idle:
             for side in list(self.late_sides.values()):
                 self.give_late(side, pieces)
@@ -241,6 +267,8 @@ class Assembler(Sequencer):
         conversation.active = active
         if late:
             conversation.ordering = Ordering.load(flow, late)
+            self._silent[key] = conversation
+            self._silent_bytes += conversation.ordering.size
             self.payload += int(conversation.ordering.size)
         self._table[key] = conversation
         if closed:
@@ -327,6 +355,7 @@ class Assembler(Sequencer):
         self.forget(conversation.first)
         self.forget(conversation.second)
         if ordering is not None:
+            self._unsilence(conversation)
             self.delivered += int(ordering.size)
             ordering.add(given)
             given = []

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wirelens.codecs import checkpoint
-from wirelens.codecs.captures import Assembler, Flow, Piece, Reader, Segment, flows, sequencing
+from wirelens.codecs.captures import Assembler, Flow, Piece, Reader, Segment, flows, ordering, sequencing
 from wirelens.codecs.captures import streams as limits
 from wirelens.codecs.captures.packets import DUPLICATE
 from wirelens.codecs.captures.past import PAST
@@ -611,8 +611,11 @@ def test_one_side_only() -> None:
     sink = Sink()
     for index in range(sequencing.JOIN_SEGMENTS):
         sink.add(segment(900 + index, b"x"))
-    assert sink.data() == b"x" * sequencing.JOIN_SEGMENTS
-    assert sink.add(segment(900 + sequencing.JOIN_SEGMENTS, b"y"))[0].data == b"y"
+    assert sink.data() == b""  # the other one may come yet
+    after_us = ordering.SILENT_US + 1
+    assert sink.add(segment(900 + sequencing.JOIN_SEGMENTS, b"y", time=after_us))[-1].data == b"y"
+    assert sink.data() == b"x" * sequencing.JOIN_SEGMENTS + b"y"
+    assert sink.add(segment(901 + sequencing.JOIN_SEGMENTS, b"z", time=after_us))[0].data == b"z"
     sink.close()
 
 
@@ -639,8 +642,52 @@ def test_segments_before_a_checkpoint_count() -> None:
     for index in range(sequencing.JOIN_SEGMENTS - 1):
         assert pieces_of(assembler, segment(900 + index, b"x")) == []
     assembler, _ = checkpoint.load(checkpoint.save(assembler, Conversations()))
-    found = pieces_of(assembler, segment(900 + sequencing.JOIN_SEGMENTS - 1, b"x"))
+    last = segment(900 + sequencing.JOIN_SEGMENTS - 1, b"x", time=ordering.SILENT_US + 1)
+    found = pieces_of(assembler, last)
     assert b"".join(piece.data for piece in found) == b"x" * sequencing.JOIN_SEGMENTS
+
+
+def joined_replies(client: int = 1, data: bytes = b"x") -> list[Segment]:
+    """The bytes of a server from 900 on, of which the last ones acknowledge 10 bytes of its client."""
+    count = sequencing.JOIN_SEGMENTS
+    return [
+        segment(900 + len(data) * at, data, PSH | ACK, 1, ack=510 if at > 4 else 500, client=client)
+        for at in range(count)
+    ]
+
+
+def test_first_bytes_of_one_direction_wait_for_those_of_the_other() -> None:
+    """They show which replies were captured before their requests, in the process that goes on, too."""
+    asked = [segment(500, b"request 10", PSH | ACK, ack=900), segment(510, flags=FIN | ACK, ack=908)]
+    found: list[list[tuple[str, bytes, int]]] = []
+    for saved in (False, True):
+        assembler = Assembler()
+        assert pieces_of(assembler, *joined_replies()) == []
+        if saved:
+            assembler, _ = checkpoint.load(checkpoint.save(assembler, Conversations()))
+        assert sum(size for size, _ in assembler.waiting()) == sequencing.JOIN_SEGMENTS
+        pieces = pieces_of(assembler, *asked) + assembler.close()
+        found.append([(piece.flow.endpoint(piece.direction), piece.data, piece.opposite) for piece in pieces])
+        assert assembler.payload == assembler.delivered + assembler.retransmitted
+    assert found[0] == found[1]
+    assert [opposite for _, data, opposite in found[0] if data == b"x"] == [500] * sequencing.JOIN_SEGMENTS
+
+
+def test_what_waits_for_the_other_direction_is_bounded() -> None:
+    data = bytes(ordering.SILENT_BYTES // 16)
+    sink = Sink()
+    for client in range(2 * limits.ALL_SILENT // (sequencing.JOIN_SEGMENTS * len(data))):
+        sink.add(*joined_replies(client, data))
+    assert sum(size for size, _ in sink.assembler.waiting()) <= limits.ALL_SILENT
+    sink = Sink()
+    sink.add(*joined_replies(data=bytes(ordering.SILENT_BYTES // 8 + 1)))
+    assert sink.assembler.waiting() == []
+    sink = Sink()
+    sink.add(segment(510, flags=ACK, ack=900), *joined_replies())  # nothing of it can be missing
+    assert sink.assembler.waiting() == []
+    sink = Sink()
+    sink.add(*joined_replies())
+    assert len(sink.take(sink.assembler.overdue(True))) == sequencing.JOIN_SEGMENTS
 
 
 def test_a_syn_behind_its_data() -> None:

@@ -292,6 +292,20 @@ def test_a_reply_captured_before_its_request_at_the_end_of_a_capture() -> None:
     assert notes([reply, request]) == [["reply-first"], ["reply-first"]]
 
 
+def test_a_reply_captured_before_its_request_in_a_connection_joined_in_the_middle() -> None:
+    """What came of the server is enough to begin its stream and to know its protocol."""
+    asked, old, new = request(2), reply(1), reply(2)
+    made = traffic.Connection("esnp", "tcp", 1080, [], client=traffic.FIRST_PORT)
+    ends = range(4, len(old) + 4, 4)
+    made.packets = [traffic.Packet(1, end - 4, old[end - 4 : end], 100) for end in ends]
+    made.packets.append(traffic.Packet(1, len(old), new, 100 + len(asked)))
+    made.packets.append(traffic.Packet(0, 100, asked, len(old)))
+    parts = traffic.files([(made, packet) for packet in made.packets], 1)
+    lost, answer, question = traffic.messages_of(parts)
+    assert (lost.pair, answer.pair != "", answer.pair == question.pair) == ("", True, True)
+    assert notes([answer, question]) == [["reply-first"], ["joined-middle", "reply-first"]]
+
+
 def test_a_reply_to_nothing_and_a_request_without_reply_are_counted() -> None:
     talk = Talk()
     talk.say(0, request(1))
