@@ -258,6 +258,10 @@ class Codec:
         """
         return self
 
+    def before_gap(self) -> "Codec":
+        """The codec of bytes after which some are missing: their end is not that of the stream."""
+        return self
+
     def after(self, root: Node) -> "Codec":
         """The codec of a connection after one of its messages, which may show the form of the others."""
         return self

@@ -116,7 +116,12 @@ class Decoder:
 
     def gap(self, size: int) -> list[Record]:
         """Say that `size` bytes of the stream are missing here; the records of what came before."""
+        codec = self.codec
+        cut = None if codec is None else codec.before_gap()
+        self.codec = cut
         records = self.close()
+        if self.codec is cut:
+            self.codec = codec
         if self.track is not None:
             self.track.lost(self.direction)
         self._base += size

@@ -23,14 +23,18 @@ class Http(Envelope):
     kinds: tuple[str, ...] = ("request", "response")
     may_leave = True
 
-    def __init__(self, name: str, tunnel: bool = False, perhaps: bool = False) -> None:
+    def __init__(
+        self, name: str, tunnel: bool = False, perhaps: bool = False, head: bool = False, cut: bool = False
+    ) -> None:
         super().__init__(name)
         self.tunnel: Final = tunnel  # whether what it decodes replies to CONNECT,
-        self.perhaps: Final = perhaps  # or may do so
+        self.perhaps: Final = perhaps  # or may do so,
+        self.head: Final = head  # or replies to HEAD
+        self.cut: Final = cut  # whether bytes are missing after what it decodes
 
     def decode(self, cursor: Cursor, tape: Tape, final: bool) -> None:
         """See Codec.decode."""
-        decode_message(cursor, tape, final, self.tunnel, self.perhaps)
+        decode_message(cursor, tape, final, self.tunnel, self.perhaps, self.cut)
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
@@ -67,7 +71,13 @@ class Http(Envelope):
         """See Codec.replying_to."""
         if method == UNKNOWN_METHOD:
             return _PERHAPS_AFTER_CONNECT
+        if method == "HEAD":
+            return _AFTER_HEAD
         return _AFTER_CONNECT if method == "CONNECT" else CODECS[0]
+
+    def before_gap(self) -> Codec:
+        """See Codec.before_gap."""
+        return self if self.tunnel or self.perhaps or self.head else _BEFORE_GAP
 
     def opens(self, head: bytes) -> i64:
         """See Codec.opens."""
@@ -111,3 +121,5 @@ class Http(Envelope):
 CODECS: Final = (Http("http"),)
 _AFTER_CONNECT: Final = Http("http", tunnel=True)
 _PERHAPS_AFTER_CONNECT: Final = Http("http", perhaps=True)
+_AFTER_HEAD: Final = Http("http", head=True)
+_BEFORE_GAP: Final = Http("http", cut=True)

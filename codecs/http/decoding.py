@@ -47,15 +47,16 @@ from wirelens.codecs.words import count
 
 
 def decode_message(
-    cursor: Cursor, tape: Tape, final: bool, tunnel: bool = False, perhaps: bool = False
+    cursor: Cursor, tape: Tape, final: bool, tunnel: bool = False, perhaps: bool = False, cut: bool = False
 ) -> None:
     """See Codec.decode. A body that ends with the connection ends with the input, if that is final.
 
     `tunnel`: a response is to CONNECT, so one of status 2xx has no body whatever its headers state;
-    `perhaps`: it may be, so one that does not state how long its body is has none.
+    `perhaps`: it may be, so one that does not state how long its body is has none. `cut`: bytes are missing
+    after the input.
     """
     try:
-        _Reader(cursor, tape, final, tunnel, perhaps).read()
+        _Reader(cursor, tape, final, tunnel, perhaps, cut).read()
     finally:
         class_notes(tape)
 
@@ -63,12 +64,15 @@ def decode_message(
 class _Reader:
     """Reads one message from a cursor onto a tape."""
 
-    def __init__(self, cursor: Cursor, tape: Tape, final: bool, tunnel: bool, perhaps: bool) -> None:
+    def __init__(
+        self, cursor: Cursor, tape: Tape, final: bool, tunnel: bool, perhaps: bool, cut: bool
+    ) -> None:
         self.cursor: Final = cursor
         self.tape: Final = tape
         self.final: Final = final
         self.tunnel: Final = tunnel
         self.perhaps: Final = perhaps
+        self.cut: Final = cut
         self.data: Final = cursor.data
         self.end: Final[i64] = cursor.end
         self.body: Final = Body(cursor, tape)
@@ -269,7 +273,7 @@ class _Reader:
         """
         cursor = self.cursor
         if cursor.pos == self.end:
-            if not self.final:
+            if not self.final or self.cut:
                 return False
         elif STATUS_LINE.match(self.data, cursor.pos, self.end) is None:
             return False

@@ -59,7 +59,7 @@ def exchange(root: Node) -> Exchange:
         return Exchange("")
     status = Head(line.content + b"\r\n").status
     if status == 0:
-        return Exchange("request", method="CONNECT" if _connects(line) else "")
+        return Exchange("request", method=_method_that_counts(line))
     if status == 101 and _upgrades_to_http2(root):
         return Exchange("")  # the reply comes in HTTP/2
     return Exchange("" if status < 200 and status != 101 else "reply")
@@ -138,6 +138,13 @@ def left_by(head: bytes, tunnel: bool, perhaps: bool) -> int:
 
 def _connects(line: Node) -> bool:
     return line.content.startswith(b"CONNECT ")
+
+
+def _method_that_counts(line: Node) -> str:
+    """The method of a request if the reply is framed by it, else ""."""
+    if _connects(line):
+        return "CONNECT"
+    return "HEAD" if line.content.startswith(b"HEAD ") else ""
 
 
 def opens(head: bytes) -> i64:

@@ -428,6 +428,19 @@ def test_what_the_other_side_sent_waits_for_the_first_message_of_a_joined_stream
     assert request.pair == answer.pair != ""
 
 
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("method", [b"POST", b"HEAD"])
+def test_a_body_that_was_not_captured_is_missing_unless_none_was_asked_for(method: bytes, saved: bool) -> None:
+    talk = Talk()
+    (asked,) = talk.say(0, method + b" / HTTP/1.1\r\nContent-Length: 0\r\n\r\n")
+    found = talk.say(1, b"HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n")
+    if saved:
+        talk.start_afresh()
+    found += talk.say(1, traffic.http_reply(b"<r000001>"), gap=16)
+    assert [message.record.error is None for message in found] == [method == b"HEAD", True]
+    assert found[0].pair == asked.pair != ""
+
+
 def test_what_waits_for_a_joined_stream_is_bounded() -> None:
     talk = Talk(syn=False)
     found = talk.say(1, request(1) * 2)
