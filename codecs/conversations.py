@@ -245,7 +245,7 @@ class Conversations(Joined):
         detection: Detection | None = None
         if data:
             whole = side.datagrams or (side.ended and len(data) == side.waiting_bytes)
-            detection = detect(data, opposite, whole, False, True)
+            detection = detect(data, opposite, whole, False, True, side.joined)
             verdict = verdict_of(detection, side.flow)
         if detection is not None and other is not None:
             verdict = together(detection, verdict, side, other.speaks_with(side), final)
@@ -299,7 +299,7 @@ class Conversations(Joined):
                 data = other.head()
                 other.tried = other.waiting_bytes
                 whole = other.datagrams or (other.ended and len(data) == other.waiting_bytes)
-                detection = detect(data, head, whole, False, True)
+                detection = detect(data, head, whole, False, True, other.joined)
                 found = verdict_of(detection, side.flow)
                 verdict = together(detection, found, other, side.protocol, False)
                 if verdict.protocol != UNKNOWN:

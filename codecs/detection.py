@@ -27,7 +27,8 @@ Between two protocols under which the bytes mean different things, the better ne
 If they mean the same there is nothing to decide: the one is named whose writers have the fewest unusual
 forms in the bytes, of several the usual one; the others are `equal`.
 Bytes from the middle of a stream are judged from the first place where a codec can prove a message; the
-places tried count against it, each doubling of their number one bit.
+places tried count against it, each doubling of their number one bit. Whether they are a whole input is only
+asked of those whose beginning is known to be missing: where it is there, a stream begins with it.
 """
 
 from typing import Final, NamedTuple
@@ -108,15 +109,21 @@ class _Weighed:
 
 
 def detect(
-    data: bytes, other: bytes = b"", final: bool = True, everything: bool = True, stream: bool = False
+    data: bytes,
+    other: bytes = b"",
+    final: bool = True,
+    everything: bool = True,
+    stream: bool = False,
+    joined: bool = False,
 ) -> Detection:
     """The protocol of a stream that starts with `data`; `other` is the start of the opposite direction.
 
     `final`: nothing follows `data`; without it, evidence that needs the end does not count. Without
     `everything` the protocols that the named one contains are not candidates: they do not change the result,
     and probing them takes most of the time. `stream`: nobody asked about these bytes, so `WHOLE` bits are
-    asked of them however few they are. Work is bounded by the first 128 KiB, and linear in them; beyond them
-    only what may be one long value is read.
+    asked of them however few they are. `joined`: bytes before them are missing, so that this holds from their
+    first message on. Work is bounded by the first 128 KiB, and linear in them; beyond them only
+    what may be one long value is read.
     """
     if not data:
         return Detection(UNKNOWN, (), (), "there are no bytes")
@@ -139,7 +146,8 @@ def detect(
     if refused and not [one for one in weighed if one.bits >= one.asked]:
         return Detection(UNKNOWN, (), _candidates(weighed), CODES[refused].text, 0.0, refused)
     if not [one for one in weighed if one.bits >= one.asked]:
-        weighed.extend(_middle(data, other, final, [one.codec.name for one in weighed]))
+        known = [one.codec.name for one in weighed]
+        weighed.extend(_middle(data, other, final, stream and joined, known))
     if not weighed:
         return Detection(UNKNOWN, (), (), "no protocol fits")
     weighed.sort(key=_most_first)
@@ -249,8 +257,11 @@ def _candidates(weighed: list[_Weighed]) -> tuple[Candidate, ...]:
     return tuple([one.candidate() for one in weighed])
 
 
-def _middle(data: bytes, other: bytes, final: bool, known: list[str]) -> list[_Weighed]:
-    """Codecs that can prove a message further on, where a stream was joined in its middle."""
+def _middle(data: bytes, other: bytes, final: bool, joined: bool, known: list[str]) -> list[_Weighed]:
+    """Codecs that can prove a message further on, where a stream was joined in its middle.
+
+    `joined`: it certainly was, so that they are whole messages if they end with the bytes.
+    """
     found: list[_Weighed] = []
     end = min(len(data), LOOKED_FOR)
     if end < 2 * FEW:
@@ -264,18 +275,17 @@ def _middle(data: bytes, other: bytes, final: bool, known: list[str]) -> list[_W
             continue
         there = codec.probe(data[at : at + ENOUGH_BYTES], other)
         # what ends with the bytes may end with a message that contains it
-        bits = there.bits + (there.at_end if final and not codec.contained else 0.0) - MIDDLE
+        ends = final and not codec.contained
+        bits = there.bits + (there.at_end if ends else 0.0) - MIDDLE
         place: i64 = at
         while place > 0:
             bits -= 1.0
             place >>= 1
         if bits > 0:
             reasons = (f"a first message at offset {at}", *there.reasons)
-            found.append(
-                _Weighed(
-                    codec, Evidence(bits=bits, reasons=reasons, settle=there.settle), len(data), False, False
-                )
-            )
+            whole = ends and joined and there.whole
+            evidence = Evidence(bits=bits, reasons=reasons, settle=there.settle, whole=whole)
+            found.append(_Weighed(codec, evidence, len(data), whole, True))
     return found
 
 

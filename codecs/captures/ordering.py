@@ -38,19 +38,13 @@ def may_answer(piece: Piece, other: Side) -> bool:
     return not other.has_hint or 0 < (piece.acked - other.hint) & 0xFFFFFFFF < 1 << 31
 
 
-def awaits_first(new: list[Piece], side: Side, other: Side) -> bool:
-    """Whether the first pieces of a direction joined in the middle wait for those of the other one."""
-    if side.known or new[0].offset:
-        return False
-    return any(may_answer(piece, other) for piece in new)
-
-
 class Ordering:
-    """The pieces of one connection that wait, by direction."""
+    """The pieces of one connection that wait, by direction; `silent`: for the first bytes of one of them."""
 
-    __slots__ = ("first", "second", "size")
+    __slots__ = ("first", "second", "silent", "size")
 
-    def __init__(self) -> None:
+    def __init__(self, silent: bool = False) -> None:
+        self.silent: bool = silent
         self.first: list[Piece] = []
         self.second: list[Piece] = []
         self.size: i64 = 0
@@ -81,6 +75,11 @@ class Ordering:
             pieces.append(queue.pop(0))
         return False
 
+    def waiting(self) -> list[tuple[int, int]]:
+        """The bytes that wait: how many, and the number of the packet they came in."""
+        late = [*self.first, *self.second]
+        return [(len(piece.data), piece.packets[-1]) for piece in late if piece.data]
+
     def _oldest_us(self) -> i64:
         """When the first of the pieces was complete."""
         queue = self.first or self.second
@@ -93,7 +92,24 @@ class Ordering:
     @staticmethod
     def load(flow: Flow, state: State) -> "Ordering":
         """What `save` gave, of a flow."""
-        ordering = Ordering()
+        ordering = Ordering(True)
         for direction in (0, 1):
             ordering.add([Piece.load(flow, direction, piece) for piece in state[direction]])
         return ordering
+
+
+def needed(new: list[Piece], first: Side, second: Side) -> Ordering | None:
+    """Where the next pieces of a connection wait, if they have to; none have waited so far.
+
+    Those of a direction joined in the middle may wait for the first of the other one.
+    """
+    if not new:
+        return None
+    direction = new[0].direction
+    side, other = (second, first) if direction else (first, second)
+    for piece in new:
+        if piece.direction != direction or must_wait(piece, other):
+            return Ordering()
+    if side.known or new[0].offset:
+        return None
+    return Ordering(True) if any(may_answer(piece, other) for piece in new) else None

@@ -1,5 +1,6 @@
 """The state of one direction of a connection while its bytes are put in order."""
 
+from bisect import bisect_left
 from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
@@ -137,6 +138,23 @@ class Side:
     def expect(self) -> None:
         """Take the first byte that waits for that of the stream as long as the start is not known."""
         self.flow.sent_by(self.direction).sequence = int((self.base + self.starts[0]) & 0xFFFFFFFF)
+
+    def is_single(self) -> bool:
+        """Whether the first byte that waits came alone, with none waiting after it."""
+        if not self.starts or len(self.held[0].data) != 1 or self.held[0].missing:
+            return False
+        return len(self.starts) == 1 or self.starts[1] != self.starts[0] + 1
+
+    def is_zero(self) -> bool:
+        """Whether the waiting byte in doubt is 0."""
+        at: i64 = bisect_left(self.starts, self.doubt)
+        return at < len(self.starts) and self.starts[at] == self.doubt and self.held[at].data == b"\0"
+
+    def is_next(self, sequence: i64) -> bool:
+        """Whether a segment of a stream without a start is the next one, from what both sides sent."""
+        if self.started:
+            return False
+        return (self.has_hint and self.hint == sequence) or (self.has_acked and self.acked == sequence)
 
     def note(self, code: str, position: i64, text: str) -> None:
         """Add a note at a position of the stream."""

@@ -12,7 +12,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs.captures.flow import Flow, Piece, State
-from wirelens.codecs.captures.ordering import SILENT_US, Ordering, awaits_first, must_wait
+from wirelens.codecs.captures.ordering import SILENT_US, Ordering, needed
 from wirelens.codecs.captures.packets import ACK, DUPLICATE, FIN, PSH, RST, SYN, TCP, Segment
 from wirelens.codecs.captures.sequencing import IN_FLIGHT, Sequencer
 from wirelens.codecs.captures.sides import NO_DOUBT, Side
@@ -132,7 +132,7 @@ class Assembler(Sequencer):
         new = [piece for piece in pieces[count:] if piece.flow is flow]
         ordering = conversation.ordering
         if ordering is None:
-            ordering = conversation.ordering = self._ordering(conversation, new)
+            ordering = conversation.ordering = needed(new, first, second)
             if ordering is None:
                 return
         pieces[count:] = [piece for piece in pieces[count:] if piece.flow is not flow]
@@ -140,35 +140,24 @@ class Assembler(Sequencer):
         ordering.add(new)
         waits = ordering.release(first, second, time_us, pieces)
         self.delivered += before - int(ordering.size)
-        if conversation.key in self._silent:
+        if ordering.silent:
+            self._silent[conversation.key] = conversation
             self._silent_bytes += ordering.size - before
         if not waits:
+            self._unsilence(conversation)
             conversation.ordering = None
-            self._silent.pop(conversation.key, None)
         while self._silent_bytes > ALL_SILENT:
             oldest = self._silent[next(iter(self._silent))]
             self._unsilence(oldest)
             self._order(oldest, oldest.flow.last_us + SILENT_US + 1, len(pieces), pieces)
 
-    def _ordering(self, conversation: _Conversation, new: list[Piece]) -> Ordering | None:
-        """Where pieces wait, if they have to: none have waited so far."""
-        if not new:
-            return None
-        first, second = conversation.first, conversation.second
-        direction = new[0].direction
-        for piece in new:
-            if piece.direction != direction or must_wait(piece, first if piece.direction else second):
-                return Ordering()
-        side, other = (second, first) if direction else (first, second)
-        if not awaits_first(new, side, other):
-            return None
-        self._silent[conversation.key] = conversation
-        return Ordering()
-
     def _unsilence(self, conversation: _Conversation) -> None:
         """Count what waits in a conversation no longer among `_silent`."""
-        if self._silent.pop(conversation.key, None) is not None and conversation.ordering is not None:
-            self._silent_bytes -= conversation.ordering.size
+        ordering = conversation.ordering
+        if ordering is not None and ordering.silent:
+            ordering.silent = False
+            self._silent_bytes -= ordering.size
+            del self._silent[conversation.key]
 
     def close(self) -> list[Piece]:
         """The end of the capture: waiting bytes are given out with their gaps, every stream ends."""
@@ -214,7 +203,7 @@ class Assembler(Sequencer):
             time_us = side.waiting_since + GAP_TIME_US
         if side.started:
             self._overdue(side, other.begun, other.ended, time_us, pieces)
-        elif self._is_confirmed(side) or (idle and not self._is_single(side)):
+        elif self._is_confirmed(side) or (idle and not side.is_single()):
             if time_us - side.waiting_since >= GAP_TIME_US:
                 self.give_up(side, pieces)
         if side.has_fin and side.started and side.next >= side.fin:
@@ -233,9 +222,7 @@ class Assembler(Sequencer):
                 if side.late is not None:
                     sizes.extend(side.late.waiting())
             if conversation.ordering is not None:
-                ordering = conversation.ordering
-                late = [*ordering.first, *ordering.second]
-                sizes.extend([(len(piece.data), piece.packets[-1]) for piece in late if piece.data])
+                sizes.extend(conversation.ordering.waiting())
         return sizes
 
     def save(self) -> State:
@@ -266,10 +253,10 @@ class Assembler(Sequencer):
         conversation.closed = closed
         conversation.active = active
         if late:
-            conversation.ordering = Ordering.load(flow, late)
+            ordering = conversation.ordering = Ordering.load(flow, late)
             self._silent[key] = conversation
-            self._silent_bytes += conversation.ordering.size
-            self.payload += int(conversation.ordering.size)
+            self._silent_bytes += ordering.size
+            self.payload += int(ordering.size)
         self._table[key] = conversation
         if closed:
             self._closed[key] = True
@@ -454,7 +441,7 @@ class Assembler(Sequencer):
                     self.drain(side, pieces)
             elif (
                 (length == 1 or side.doubt != NO_DOUBT)
-                and not _is_next(side, sequence)
+                and not side.is_next(sequence)
                 and self._is_probe(side, position, segment, flow.sent_by(1 - direction).segments > 0)
             ):
                 self.retransmitted += 1
@@ -467,7 +454,7 @@ class Assembler(Sequencer):
         if flags & FIN and not side.ended:
             if not side.begun:
                 side.begin(sequence)
-            if not side.started and (not side.starts or self._is_single(side)):
+            if not side.started and (not side.starts or side.is_single()):
                 side.start(self._start(side, sequence))
                 self.drain(side, pieces)
             end: i64 = side.place(sequence) + length + segment.missing
@@ -573,12 +560,6 @@ class Assembler(Sequencer):
                 end += len(side.held[index].data) + side.held[index].missing
         return side.starts[0] if side.starts and end == position else position
 
-    def _is_single(self, side: Side) -> bool:
-        """Whether the first byte that waits came alone, with none waiting after it."""
-        if not side.starts or len(side.held[0].data) != 1 or side.held[0].missing:
-            return False
-        return len(side.starts) == 1 or side.starts[1] != side.starts[0] + 1
-
     def _is_probe(self, side: Side, position: i64, segment: Segment, heard: bool) -> bool:
         """Whether this segment is one more keep-alive; one that may be a keep-alive will be in doubt.
 
@@ -592,7 +573,7 @@ class Assembler(Sequencer):
             if position <= side.doubt < position + len(segment.payload):
                 if len(segment.payload) > 1:
                     self.drop_probe(side)  # these bytes are the stream's
-            elif acked <= side.doubt and not self._is_zero(side):
+            elif acked <= side.doubt and not side.is_zero():
                 side.doubt = NO_DOUBT
         if len(segment.payload) != 1 or segment.missing or (side.started and position <= side.next):
             return False
@@ -621,11 +602,6 @@ class Assembler(Sequencer):
             side.doubt = position
         return False
 
-    def _is_zero(self, side: Side) -> bool:
-        """Whether the waiting byte in doubt is 0."""
-        at: i64 = bisect_left(side.starts, side.doubt)
-        return at < len(side.starts) and side.starts[at] == side.doubt and side.held[at].data == b"\0"
-
     def _acknowledged(self, side: Side, duplicate: bool, time_us: i64, pieces: list[Piece]) -> None:
         """The other side acknowledged bytes of a stream that waits; `duplicate`: the last one came again."""
         acked = side.place(side.acked)
@@ -647,7 +623,7 @@ class Assembler(Sequencer):
             return False
         acked = side.place(side.acked)
         first: i64 = side.starts[0]
-        return acked >= first and (acked != first + 1 or not self._is_single(side))
+        return acked >= first and (acked != first + 1 or not side.is_single())
 
     def _begin_late(self, side: Side, time_us: i64, pieces: list[Piece]) -> None:
         """Begin a confirmed stream whose start was missed, once its older bytes can no longer be expected."""
@@ -719,10 +695,3 @@ class Assembler(Sequencer):
             self.deliver(side, segment.payload, time_us, packets, pieces, False)
         if segment.missing:
             self.skip(side, segment.missing)
-
-
-def _is_next(side: Side, sequence: i64) -> bool:
-    """Whether a segment of a stream without a start is the next one, from what both sides sent."""
-    if side.started:
-        return False
-    return (side.has_hint and side.hint == sequence) or (side.has_acked and side.acked == sequence)

@@ -393,6 +393,26 @@ def test_a_magline_stream_joined_in_the_middle_does_not_show_which_syn_is_the_fi
     assert line.startswith("SYN seq 3: the client opens, or resumes after a break (")
 
 
+@pytest.mark.parametrize(("peer", "count"), [(9757, 4), (9999, 0)])
+def test_the_only_call_of_a_magline_stream_joined_in_the_middle(peer: int, count: int) -> None:
+    """A message up to the end, at the usual port, is enough; it shows what the other side is."""
+    asked = bytes(range(27, 37)) + traffic.magline(6, 2, bytes(20) + b"<q000002>")
+    answered = bytes(range(40, 109)) + traffic.magline(7, 2, bytes(20) + b"<r000002>")
+    made = traffic.Connection("magline", "tcp", peer, [], client=traffic.FIRST_PORT)
+    packets = [
+        traffic.Packet(0, 42, asked[:10], 15),
+        traffic.Packet(1, 15, answered[:69], 52),
+        traffic.Packet(0, 52, asked[10:], 84),
+        traffic.Packet(1, 84, answered[69:], 97),
+    ]
+    messages = traffic.messages_of(traffic.files([(made, packet) for packet in packets], 1))
+    found = [one for one in messages if one.record.codec is not None]
+    assert len(found) == count
+    if count:
+        assert [one.record.kind for one in found if one.pair] == ["REQ", "REP"]
+        assert len({one.pair for one in found if one.pair}) == 1
+
+
 def joined_late(saved: bool = False) -> list[Message]:
     """What comes of a stream that shows its first message late, while the other side goes on."""
     first = traffic.magline(1, 1, bytes(36))[1:]  # its first byte is missing, which turns the lengths around
@@ -430,7 +450,7 @@ def test_what_the_other_side_sent_waits_for_the_first_message_of_a_joined_stream
 
 @pytest.mark.parametrize("saved", [False, True])
 @pytest.mark.parametrize("method", [b"POST", b"HEAD"])
-def test_a_body_that_was_not_captured_is_missing_unless_none_was_asked_for(method: bytes, saved: bool) -> None:
+def test_a_body_that_was_not_captured_is_missing_unless_for_a_head(method: bytes, saved: bool) -> None:
     talk = Talk()
     (asked,) = talk.say(0, method + b" / HTTP/1.1\r\nContent-Length: 0\r\n\r\n")
     found = talk.say(1, b"HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n")
