@@ -65,6 +65,10 @@ def test_vectors(name: str) -> None:
     assert parsed["serialization"] == "hessian2"
     assert parsed.get("status") == (None if flags & 0x80 else "OK")
     assert str(parsed["id"]) == wanted["request_id"]
+    facts = registry.get("dubbo").call(record.root)  # which finds the flags by their place in the tape
+    assert (facts.status == "") is (flags & 0x80 != 0)
+    assert facts.oneway is (flags & 0xE0 == 0x80)
+    assert (facts.method == record.kind) is (flags & 0xA0 == 0xA0)
     assert record.length == 16 + wanted["body_length"]
     assert not record.damaged
     assert not record.notes

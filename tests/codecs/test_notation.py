@@ -18,6 +18,7 @@ from wirelens.codecs.errors import EncodeError
 from wirelens.codecs.json_text import JsonTextError, dumps, loads, place_of
 from wirelens.codecs.json_writers import tree_json
 from wirelens.codecs.node import Json, Node, field, hint
+from wirelens.codecs.notation import Writer
 from wirelens.codecs.numbers import (
     HEX_PORTION,
     LAST_MICROSECOND,
@@ -304,6 +305,28 @@ def test_times_near_each_other_are_each_right(first: int, steps: list[int]) -> N
         time = min(max(first + step, 0), LAST_MICROSECOND)
         passed = datetime(1970, 1, 1) + timedelta(microseconds=time)
         assert time_text(time) == passed.isoformat(timespec="microseconds") + "Z"
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_tree_in_parts_is_the_same_text(plain: bool) -> None:
+    numbers = [0] * 70_000  # more than a portion
+    values = [numbers, {"$map": [[1, [2, {"a": None}]], [[3], 4]]}, {"$class": "A", "b": [{"c": "d"}] * 9}]
+    data = codecs.encode({"protocol": "hessian2", "message": {"values": values}})
+    (record,) = codecs.decode(data, "hessian2")
+    whole = record.json_bytes(plain)
+    assert b"".join(record.json_parts(plain)) == whole
+    tape = record.tape
+    assert tape is not None
+    writer = Writer(plain)
+    writer.begin(tape, 0, tape.buffer)
+    parts = []
+    node = 0
+    while node >= 0:
+        node = writer.proceed(tape, 0, node, 10)
+        parts.append(writer.out.getvalue())
+        writer.out.truncate(0)
+    assert len(parts) > 15
+    assert b"".join(parts) == tree_json(tape, plain)
 
 
 def test_encode_errors_cross_process_boundaries() -> None:
