@@ -203,6 +203,24 @@ def against_interpreted(protocol: str, settings: Settings) -> Outcome:
     return duel(ours, python("stream", protocol, settings, pure=True), settings)
 
 
+def share_of_hessian(protocol: str, settings: Settings) -> Outcome:
+    """Bytes a second, beside those of Hessian 2.0 in the same run."""
+    ours, theirs = python("stream", protocol, settings), python("tree", "hessian2", settings)
+    with ours, theirs:
+        ours.ready()
+        theirs.ready()
+        pairs = alternate(ours.rate, theirs.rate, settings.pairs)
+        sizes = [side.bytes / side.messages for side in (ours, theirs)]
+    low, high = pairs.quartiles
+    share = sizes[0] / sizes[1]
+    return Outcome(
+        f"{pairs.our_median * sizes[0] / MB:,.0f} MB/s",
+        f"{pairs.their_median * sizes[1] / MB:,.0f} MB/s",
+        pairs.ratio * share,
+        (low * share, high * share),
+    )
+
+
 def of_serializations(ours: str, theirs: str, settings: Settings) -> Outcome:
     """Frames of Dubbo a second in one serialization, and in another in the same run."""
     contenders = [python("stream", f"dubbo+{name}", settings) for name in (ours, theirs)]
@@ -388,8 +406,18 @@ def memory_of_capture(settings: Settings) -> Outcome:
 
 
 def memory_of_message(settings: Settings) -> Outcome:
+    return memory_of(corpus.large(settings.large_message), "orders", settings)
+
+
+def memory_of_values(settings: Settings) -> Outcome:
+    """The most values that a message may have, of a byte each."""
+    return memory_of(b"\x57" + b"\x90" * min(settings.large_message, 16 * MB) + b"\x5a", "ints", settings)
+
+
+def memory_of(message: bytes, items: str, settings: Settings) -> Outcome:
+    """Peak memory of decoding one message of Hessian 2.0 to JSON, by its size."""
     path = settings.folder / "large.hessian"
-    path.write_bytes(corpus.large(settings.large_message))
+    path.write_bytes(message)
     done = run(wirelens("decode", "--as", "hessian2", "--format", "jsonl", path))
     size = path.stat().st_size
     path.unlink()
@@ -397,7 +425,7 @@ def memory_of_message(settings: Settings) -> Outcome:
         f"{done.peak / MB:,.0f} MB",
         "",
         done.peak / size,
-        note=f"one list of {size / MB:,.0f} MB of orders, {done.seconds:.1f} s",
+        note=f"one list of {size / MB:,.0f} MB of {items}, {done.seconds:.1f} s",
         figures={"peak": done.peak, "bytes": size, "seconds": done.seconds},
     )
 
@@ -422,22 +450,35 @@ def contents(size: int) -> dict[str, bytes]:
     return {name: data[:size] for name, data in found.items()}
 
 
+def detector(data: bytes, name: str, settings: Settings) -> Contender:
+    """Detects a content again and again."""
+    path = settings.folder / f"detect-{name}.messages"
+    path.write_bytes(corpus.join([data] * 3))
+    command: list[str | Path] = [sys.executable, "-m", "bench.contender", "detect", path, "-", "0.1"]
+    return Contender(command, cwd=corpus.ROOT)
+
+
+def detection_of_zeros(settings: Settings) -> Outcome:
+    """Seconds over zeros and over random bytes, in turn."""
+    found = contents(1 << 17)
+    zeros, others = (detector(found[name], name, settings) for name in ("zeros", "random"))
+    with zeros as ours, others as theirs:
+        ours.ready()
+        theirs.ready()
+        pairs = alternate(ours.seconds, theirs.seconds, settings.pairs)
+    return compared(f"{pairs.our_median / 3 * 1000:.2f} ms", f"{pairs.their_median / 3 * 1000:.2f} ms", pairs)
+
+
 def detection(settings: Settings) -> Outcome:
     """How the time of detection grows from 16 to 64 KiB, of the contents where it grows most."""
     small, large = contents(1 << 14), contents(1 << 16)
     growth: dict[str, float] = {}
     slow: dict[str, float] = {}
     for name, data in large.items():
-        sides = []
-        for content in (data, small[name]):
-            path = settings.folder / f"detect-{len(content)}.messages"
-            path.write_bytes(corpus.join([content] * 3))
-            command: list[str | Path] = [sys.executable, "-m", "bench.contender", "detect", path, "-", "0.1"]
-            sides.append(Contender(command, cwd=corpus.ROOT))
-        with sides[0], sides[1]:
-            sides[0].ready()
-            sides[1].ready()
-            pairs = alternate(sides[0].seconds, sides[1].seconds, min(settings.pairs, 5))
+        with detector(data, "ours", settings) as ours, detector(small[name], "theirs", settings) as theirs:
+            ours.ready()
+            theirs.ready()
+            pairs = alternate(ours.seconds, theirs.seconds, min(settings.pairs, 5))
         growth[name] = pairs.ratio
         slow[name] = pairs.our_median / 3 * 1000
     worst = max(growth, key=lambda name: growth[name])
@@ -505,7 +546,7 @@ def _decoding() -> list[Row]:
             "text",
             "Hessian 2.0, bytes → JSON text",
             "python-hessian + json",
-            60,
+            70,
             partial(against_python, "text", "python-hessian-text"),
             own=own("text", "hessian2"),
         )
@@ -541,6 +582,16 @@ def _decoding() -> list[Row]:
         )
         for protocol in corpus.MADE
     ]
+    rows += [
+        Row(
+            f"share-{protocol}",
+            f"{protocol}, decode, bytes a second",
+            "Hessian 2.0",
+            0.35,
+            partial(share_of_hessian, protocol),
+        )
+        for protocol in ("esnp-line", "mevent")
+    ]
     rows.append(
         Row(
             "fastjson2",
@@ -562,7 +613,7 @@ ROWS: list[Row] = [
         "capture",
         "capture → messages (Dubbo)",
         "tshark -T ek",
-        30,
+        40,
         capture_to_messages,
         own=partial(against.commands, decode_of_capture),
     ),
@@ -576,9 +627,10 @@ ROWS: list[Row] = [
             at_most=True,
             own=partial(against.commands, partial(with_file, arguments)),
         )
-        for arguments, reach in ((["decode"], 1.5), (["--help"], 1.3), (["protocols"], 1.3))
+        for arguments, reach in ((["decode"], 1.2), (["--help"], 1.3), (["protocols"], 1.3))
     ),
     Row("where", "decode --where, of the header", "decode", 1.2, selecting, at_most=True),
+    Row("detect-zeros", "detect, 128 KiB of zeros", "of random bytes", 2, detection_of_zeros, at_most=True),
     Row("detect", "detect, 64 KiB", "16 KiB", 4.6, detection, at_most=True, own=own("detect", "-")),
     *(
         Row(
@@ -618,8 +670,16 @@ ROWS: list[Row] = [
         "memory-message",
         "peak memory, 100 MB Hessian message",
         "its size",
-        25,
+        8,
         memory_of_message,
+        at_most=True,
+    ),
+    Row(
+        "memory-values",
+        "peak memory, 16 MB of one-byte values",
+        "its size",
+        24,
+        memory_of_values,
         at_most=True,
     ),
     Row(

@@ -65,6 +65,7 @@ def test_vectors(name: str) -> None:
     assert parsed["serialization"] == "hessian2"
     assert parsed.get("status") == (None if flags & 0x80 else "OK")
     assert str(parsed["id"]) == wanted["request_id"]
+    assert record.root is not None
     facts = registry.get("dubbo").call(record.root)  # which finds the flags by their place in the tape
     assert (facts.status == "") is (flags & 0x80 != 0)
     assert facts.oneway is (flags & 0xE0 == 0x80)
