@@ -139,6 +139,15 @@ class Side:
         """Take the first byte that waits for that of the stream as long as the start is not known."""
         self.flow.sent_by(self.direction).sequence = int((self.base + self.starts[0]) & 0xFFFFFFFF)
 
+    def may_begin_at(self, sequence: i64, acked: i64) -> bool:
+        """Whether the first byte may have a sequence number, by the acknowledgments of both directions.
+
+        `acked`: the number that its SYN acknowledges, -1 if none; those that come later are not less.
+        """
+        if acked >= 0 and self.confirmed >= 0 and (self.confirmed - acked) & 0xFFFFFFFF >= _HALF:
+            return False
+        return not self.has_acked or (self.acked - sequence) & 0xFFFFFFFF < _HALF
+
     def is_single(self) -> bool:
         """Whether the first byte that waits came alone, with none waiting after it."""
         if not self.starts or len(self.held[0].data) != 1 or self.held[0].missing:

@@ -359,7 +359,8 @@ class Assembler(Sequencer):
         start: i64 = (segment.sequence + 1) & 0xFFFFFFFF
         if side.known:
             return bool((side.base + side.origin) & 0xFFFFFFFF == start)
-        if conversation.closed:
+        acked: i64 = segment.acknowledgement if segment.flags & ACK else -1
+        if conversation.closed or not side.may_begin_at(start, acked):
             return False
         if not side.begun:
             return bool(segment.flags & ACK) or not (other.begun and len(other.starts) == 0 and other.started)

@@ -138,7 +138,7 @@ def test_the_side_of_the_syn_is_the_first() -> None:
         assert piece.direction == (0 if first.flags == SYN else 1)
         assert piece.flow.ports[piece.direction] == (1080 if first.flags == SYN else 40000)
     sink = Sink()
-    sink.add(segment(501, b"from the server", side=1))
+    sink.add(segment(501, b"from the server", side=1, ack=1))
     sink.add(segment(500, flags=SYN | ACK, side=1, ack=1), segment(0, flags=SYN))
     sink.close()
     assert sink.data(1) == b"from the server"
@@ -645,6 +645,20 @@ def test_segments_before_a_checkpoint_count() -> None:
     last = segment(900 + sequencing.JOIN_SEGMENTS - 1, b"x", time=ordering.SILENT_US + 1)
     found = pieces_of(assembler, last)
     assert b"".join(piece.data for piece in found) == b"x" * sequencing.JOIN_SEGMENTS
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_syn_is_not_of_a_stream_whose_acknowledgments_it_contradicts(side: int) -> None:
+    """Ports are used again, with a sequence number shortly before that of the bytes that wait."""
+    sink = Sink()
+    sink.add(segment(910, b"x", side=side, ack=500))
+    if side == 0:
+        sink.add(segment(500, side=1, ack=800))  # it has not received the bytes from 900 on
+        sink.add(segment(899, flags=SYN), segment(900, b"new"))
+    else:
+        sink.add(segment(899, flags=SYN | ACK, side=1, ack=501), segment(900, b"new", side=1, ack=501))
+    sink.close()
+    assert [sink.data(0, 1), sink.data(side, 2)] == [b"x", b"new"]  # who sent first is taken for the client
 
 
 def joined_replies(client: int = 1, data: bytes = b"x") -> list[Segment]:
