@@ -37,6 +37,7 @@ CLASSES = {
     to_json(plain=False)    the notation, as Python objects; plain is the reading form
     json_text(plain=False)  the notation, as text on one line
     json_bytes(plain=False) the same in UTF-8
+    json_parts(plain=False) the same in parts of a MiB or somewhat more, for large messages
     Record.from_json(obj)   the record that the notation's JSON describes; raises EncodeError
     """,
     "Node": """One node of a message: a light view that holds no data of its own.
