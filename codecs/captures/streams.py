@@ -362,10 +362,10 @@ class Assembler(Sequencer):
         acked: i64 = segment.acknowledgement if segment.flags & ACK else -1
         if conversation.closed or not side.may_begin_at(start, acked):
             return False
-        if not side.begun:
-            return bool(segment.flags & ACK) or not (other.begun and len(other.starts) == 0 and other.started)
         if side.started:
             return side.place(start) == side.origin
+        if not side.starts:  # nothing of it was captured, or only a keep-alive's byte
+            return bool(segment.flags & ACK) or not (other.begun and len(other.starts) == 0 and other.started)
         distance: i64 = side.starts[0] - side.place(start)
         return 0 <= distance <= JOIN_DISTANCE
 

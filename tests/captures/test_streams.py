@@ -955,6 +955,17 @@ def test_streams_from_rows() -> None:
     assert (sink.data(0), sink.data(1)) == (client, server)
 
 
+@pytest.mark.parametrize("start", [1 << 31, (1 << 32) - 300, (1 << 32) - 3])
+def test_a_connection_begins_after_a_single_byte_taken_for_a_keep_alive(start: int) -> None:
+    sink = Sink()
+    sink.add(*[segment(0, flags=0)] * 12)
+    sink.add(segment(0, ack=(1 << 32) - 1))
+    sink.add(segment(1 << 31, b"\0", side=1))
+    sink.add(segment(start, flags=SYN, side=1), segment(start + 1, b"abc", side=1))
+    sink.close()
+    assert b"".join(piece.data for piece in sink.pieces) == b"abc"
+
+
 @given(st.integers(1, 400), st.integers(0, 0xFFFFFFFF), st.booleans(), st.data())
 def test_any_order_gives_the_same_stream(size: int, start: int, with_syn: bool, draw: st.DataObject) -> None:
     """Cut anyhow, repeated, overlapping, in any order: the stream is the same."""
