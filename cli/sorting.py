@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 from heapq import heappop, heappush, heappushpop, merge
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ IN_MEMORY: Final = 20_000  # calls that wait in memory for older ones; then they
 SORTED_IN_MEMORY: Final = 1_000_000  # calls that are sorted in memory; beyond, parts are sorted on disk
 PORTION: Final = 4096  # calls that are given out together
 RUNS: Final = 64  # sorted parts on disk; then they become one
+BLOCK: Final = 64  # calls of a part that are read together: one by one takes ten times as long
+
+_SIZE: Final = 8  # bytes of the size of a block
 
 _KEY: Final = itemgetter(0)
 
@@ -162,16 +166,16 @@ def _order(row: tuple[int, int, Call]) -> Key:
 def stored(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Write entries to a temporary file, at once; reads them again."""
     file = temporary_file()
-    for entry in entries:
-        marshal.dump(entry, file)
+    rest = iter(entries)
+    while block := list(islice(rest, BLOCK)):
+        data = marshal.dumps(block)
+        file.write(len(data).to_bytes(_SIZE, "big"))
+        file.write(data)
     file.seek(0)
     return _read(file)
 
 
 def _read(file: BinaryIO) -> Iterator[Entry]:
     with file:
-        while True:
-            try:
-                yield marshal.load(file)
-            except EOFError:
-                return
+        while size := file.read(_SIZE):
+            yield from marshal.loads(file.read(int.from_bytes(size, "big")))
