@@ -23,7 +23,7 @@ from wirelens.codecs.messages import accepts, completed_us, key_of
 from wirelens.codecs.messages import known_messages as known_messages
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.sides import ARRIVAL_COST, Arrival, Side, State, in_order, placed
-from wirelens.codecs.verdicts import Verdict, together, verdict_of
+from wirelens.codecs.verdicts import Verdict, across_gaps, together, verdict_of
 
 HEAD: Final = 1 << 14  # bytes of a direction that wait at most for its protocol to be detected
 ALL_HELD: Final = 1 << 26  # bytes of incomplete messages that may wait; then the longest is cut off
@@ -249,8 +249,10 @@ class Conversations(Joined):
             verdict = verdict_of(detection, side.flow)
         if detection is not None and other is not None:
             verdict = together(detection, verdict, side, other.speaks_with(side), final)
-        if verdict.protocol == UNKNOWN and not final:
-            return
+        if verdict.protocol == UNKNOWN:
+            if not final:
+                return
+            verdict = across_gaps(side, side.ended)
         if not final and side.joined and registry.get(verdict.protocol).contained:
             # perhaps the inside of a message: the other direction shows of which protocol
             side.contained = True

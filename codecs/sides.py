@@ -182,6 +182,24 @@ class Side:
             part.append(piece.data)
         return max(longest, b"".join(part), key=len)
 
+    def spanned(self, filler: bytes, most: int) -> bytes:
+        """As `head`, but with all parts and a byte in place of each missing one; empty if none are missing.
+
+        Empty too with more than `most` bytes.
+        """
+        parts: list[bytes] = []
+        size = 0
+        missing = 0
+        for piece in self.waiting or ():
+            gap = piece.gap if parts else 0
+            missing += gap
+            size += gap + len(piece.data)
+            if size > most:
+                return b""
+            parts.append(filler * gap)
+            parts.append(piece.data)
+        return b"".join(parts) if missing else b""
+
     def release(self) -> tuple[list[Piece], list[int]]:
         """The pieces that waited, and their places; they no longer do."""
         waiting = self.waiting or []

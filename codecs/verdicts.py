@@ -4,11 +4,13 @@ from typing import Final, NamedTuple
 
 from wirelens.codecs import registry
 from wirelens.codecs.captures.flow import Flow
-from wirelens.codecs.detection import MARGIN, Detection
+from wirelens.codecs.detection import MARGIN, Detection, detect
 from wirelens.codecs.registry import UNKNOWN
 from wirelens.codecs.sides import Side
 
 ANSWER_HEAD: Final = 4  # bytes that distinguish the protocols that answer another
+FILLERS: Final = (b"\0", b"\xa5")  # in place of missing bytes: evidence with one of them only is none
+MOST_SPANNED: Final = 1 << 16  # bytes with the missing ones between them
 PORT_BITS: Final = 4.0  # what a protocol's usual port adds to the evidence of the bytes
 
 
@@ -33,6 +35,24 @@ def verdict_of(detection: Detection, flow: Flow) -> Verdict:
                     reasons = (*candidate.reasons, f"port {port}")
                     return Verdict(candidate.protocol, candidate.bits + PORT_BITS, reasons)
     return Verdict(UNKNOWN, 0.0, ())
+
+
+def across_gaps(side: Side, whole: bool) -> Verdict:
+    """The protocol by all bytes that wait of a stream of which some are missing, whatever those were.
+
+    Lengths lead over them to what follows.
+    """
+    verdict = Verdict(UNKNOWN, 0.0, ())
+    for filler in FILLERS:
+        data = side.spanned(filler, MOST_SPANNED)
+        if not data:
+            return Verdict(UNKNOWN, 0.0, ())
+        found = verdict_of(detect(data, b"", whole, False, True, side.joined), side.flow)
+        if found.protocol == UNKNOWN or verdict.protocol not in (UNKNOWN, found.protocol):
+            return Verdict(UNKNOWN, 0.0, ())
+        if verdict.protocol == UNKNOWN or found.bits < verdict.bits:
+            verdict = found
+    return verdict
 
 
 def together(detection: Detection, verdict: Verdict, side: Side, known_one: str, final: bool) -> Verdict:

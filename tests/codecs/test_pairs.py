@@ -413,6 +413,19 @@ def test_the_only_call_of_a_magline_stream_joined_in_the_middle(peer: int, count
         assert len({one.pair for one in found if one.pair}) == 1
 
 
+@pytest.mark.parametrize(("missing", "known"), [(range(47, 52), True), (range(4, 16), False)])
+def test_lengths_lead_over_missing_bytes_to_the_next_message(missing: range, known: bool) -> None:
+    """What shows the protocol must not be among the missing bytes."""
+    protocol = "magline" if known else "unknown"
+    data = traffic.magline(1, 1, bytes(range(1, 37))) + traffic.magline(6, 2, bytes(20) + b"<q000002>")
+    talk = Talk()
+    found = talk.say(0, data[: missing.start])
+    found += talk.say(0, data[missing.stop :], gap=len(missing), end="fin")
+    found += talk.conversations.close()
+    assert [one.record.protocol for one in found] == [protocol, protocol]
+    assert [one.record.kind for one in found if one.record.error is None] == (["REQ"] if known else [])
+
+
 def joined_late(saved: bool = False) -> list[Message]:
     """What comes of a stream that shows its first message late, while the other side goes on."""
     first = traffic.magline(1, 1, bytes(36))[1:]  # its first byte is missing, which turns the lengths around
