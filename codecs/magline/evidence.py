@@ -92,10 +92,8 @@ def first_specified(data: bytes, start: i64, end: i64, final: bool) -> i64:
             following = SpecifiedHead(data, after)
             if following.usual() and following.little == head.little and data[after + 1] == data[at + 1]:
                 return at
-        elif final and after + LEAST_HEAD <= end:
-            same = data[after : after + 2] == data[at : at + 2]
-            if same and data[after + 6 : after + LEAST_HEAD] == data[at + 6 : at + LEAST_HEAD]:
-                return at
+        elif final and after < end and _begins_alike(data, at, after, min(end - after, LEAST_HEAD)):
+            return at
         at += 1
     return end if final else -1
 
@@ -110,10 +108,21 @@ def first_deployed(data: bytes, start: i64, end: i64, final: bool) -> i64:
         after = at + v.DEPLOYED_SIZE + u32_at(data, at + 8, True)
         if after == end:
             return at
-        if after + v.DEPLOYED_SIZE <= end and (head_at(data, after) or end_of_cut(data, after) >= 0):
+        if after + v.DEPLOYED_SIZE <= end:
+            if head_at(data, after) or end_of_cut(data, after) >= 0:
+                return at
+        elif final and after < end and _begins_alike(data, at, after, min(end - after, 2)):
             return at
         at += 1
     return end if final else -1
+
+
+def _begins_alike(data: bytes, at: i64, after: i64, size: i64) -> bool:
+    """Whether the first bytes of a head that is cut are as in a whole one: versions, the head's length."""
+    known = min(size, 2)
+    return data[after : after + known] == data[at : at + known] and (
+        data[after + 6 : after + size] == data[at + 6 : at + size]
+    )
 
 
 def _proved(opposite: Evidence) -> bool:

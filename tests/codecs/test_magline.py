@@ -160,6 +160,18 @@ def test_the_other_direction_helps_detection() -> None:
     assert codecs.detect(cut, frame(7, bytes(40))).protocol == "magline"
 
 
+@pytest.mark.parametrize("protocol", ["magline", "magline-old"])
+def test_the_first_message_of_a_stream_that_ends_anywhere_in_the_next(protocol: str) -> None:
+    codec = registry.get(protocol)
+    one = frame(6, bytes(29)) if protocol == "magline" else old(0x1009, b"\x08\x01" + bytes(27))
+    inside = b"\x55" * 25
+    for size in range(len(one) + 1):
+        data = inside + one + one[:size]
+        assert codec.first(data, 0, len(data), True, "") == len(inside)
+    data = inside + one + b"\xff"
+    assert codec.first(data, 0, len(data), True, "") == len(data)
+
+
 def test_negatives_stay_unknown(shared: Path) -> None:
     probes = [registry.get(name) for name in ("magline", "magline-old")]
     for path in sorted((shared / "captures/negative").glob("*.bin")):
