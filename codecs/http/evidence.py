@@ -41,12 +41,18 @@ def evidence(data: bytes) -> Evidence:
 
 
 def first_start(data: bytes, start: i64, end: i64, final: bool) -> i64:
-    """See Codec.first: a start line right there, unless its method may be the end of a usual one."""
+    """See Codec.first: a start line right there, unless its method may be the end of a usual one.
+
+    What comes before a usual method, without a blank, is the end of the message before.
+    """
     match = START_LINE.match(data, start, end)
     if match is not None:
         method = match[2]
-        if method is None or not any(name != method and name.endswith(method) for name in METHODS):
+        if method is None:
             return start
+        if not any(name != method and name.endswith(method) for name in METHODS):
+            usual = max([len(name) for name in METHODS if method.endswith(name)], default=len(method))
+            return start + len(method) - usual
     elif not final and _may_begin(data[start : min(end, start + 8)]):
         found = next_start(data, start, end)
         return -1 if found == end else found

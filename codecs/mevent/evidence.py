@@ -110,6 +110,9 @@ def _chain(data: bytes, at: i64, end: i64, final: bool) -> str:
     while cursor.pos < end and messages < LOOKED_AT:
         if messages and cursor.pos + v.LONGEST_HEAD <= end and not _starts(data, cursor.pos, end):
             return ""
+        if messages and end - cursor.pos == 8 and _prefix(data, at, end, True) > 0:
+            if 8 <= word_at(data, cursor.pos) <= v.MAX_LENGTH:
+                return kind  # a prefix and an id, which by themselves are a message without a prefix
         tape = Tape(buffer)
         try:
             decoding.decode(cursor, tape, final)

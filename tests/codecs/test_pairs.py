@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import wirelens
+from wirelens.codecs import registry
 from wirelens.codecs.captures import Flow, Piece, Reader
 from wirelens.codecs.codes import Note
 from wirelens.codecs.conversations import Conversations, Message
@@ -424,6 +425,24 @@ def test_lengths_lead_over_missing_bytes_to_the_next_message(missing: range, kno
     found += talk.conversations.close()
     assert [one.record.protocol for one in found] == [protocol, protocol]
     assert [one.record.kind for one in found if one.record.error is None] == (["REQ"] if known else [])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "one"),
+    [
+        ("mevent", traffic.mevent_request(5, b"<q000005>", 2, True)),
+        ("mevent", traffic.mevent_reply(5, b"<r000005>", True)),
+        ("http", traffic.http_request(b"<q000005>")),
+        ("bolt", traffic.bolt(1, 1, 5, b"<q000005>")),
+        ("dubbo", traffic.dubbo_request(5, b"<q000005>")),
+    ],
+)
+def test_the_first_message_is_found_wherever_what_follows_is_cut(protocol: str, one: bytes) -> None:
+    codec = registry.get(protocol)
+    for inside in (one[-1:], one[-20:]):
+        for size in range(len(one) + 1):
+            data = inside + one + one[:size]
+            assert codec.first(data, 0, len(data), True, "") == len(inside), size
 
 
 def joined_late(saved: bool = False) -> list[Message]:
