@@ -234,10 +234,24 @@ def write_jsonl(rows: Rows, output: Output) -> None:
     """A JSON object for each call, on a line of its own."""
     from wirelens.codecs.call import json_lines
 
-    rows.reading.before_read = output.flush
+    waiting: list[Call] = []
+
+    def write() -> None:
+        for at in range(0, len(waiting), LINES):
+            output.json(json_lines(waiting[at : at + LINES]))
+        waiting.clear()
+
+    def write_and_flush() -> None:
+        write()
+        output.flush()
+
+    rows.reading.before_read = write_and_flush
+    rows.reading.inputs.before_report = write_and_flush
     for calls in rows.batches():
-        for at in range(0, len(calls), LINES):
-            output.json(json_lines(calls[at : at + LINES]))
+        waiting += calls
+        if len(waiting) >= LINES:
+            write()
+    write()
 
 
 def write_csv(rows: Rows, output: Output) -> None:

@@ -212,18 +212,13 @@ class Call:
         out.write(b'{"call": ')
         write_int(out, self.call)
         members = _last_members[0]
-        if not members.fit(self):
+        if members.fit(self):
+            out.write(members.json)
+        elif _is_common(self):
             members = _last_members[0] = _members_of(self)
-        out.write(members.json)
-        if self.exception:
-            out.write(b', "exception": ')
-            out.write(quoted(self.exception))
-        if self.late is not None:
-            out.write(b', "late": true' if self.late else b', "late": false')
-        if self.timed_out is not None:
-            out.write(b', "timed_out": true' if self.timed_out else b', "timed_out": false')
-        _write_duration(out, b', "timeout": ', self.timeout_us)
-        _write_duration(out, b', "waited": ', self.waited_us)
+            out.write(members.json)
+        else:
+            _write_members(out, self)
         out.write(_ends_of(self).json)
         if self.id:
             out.write(b', "id": ')
@@ -287,14 +282,14 @@ class Call:
 def facts_of(message: Message) -> CallFacts:
     """What a message of a known protocol, or the head of one, states of its call."""
     facts = message.facts
-    if facts is None:
-        record = message.record
-        codec = record.codec
-        root = record.headed
-        assert codec is not None
-        assert root is not None
-        facts = message.facts = codec.call(root)
-    return facts
+    if facts is not None:
+        return facts
+    record = message.record
+    codec = record.codec
+    root = record.headed
+    assert codec is not None
+    assert root is not None
+    return codec.call(root)
 
 
 def json_lines(calls: list[Call]) -> bytes:
@@ -429,12 +424,32 @@ def _write_blanks(out: BytesWriter, number: i64) -> None:
         out.write(_BLANKS[number])
 
 
-_ends: Final[dict[int, "_Ends"]] = {}
+def _is_common(call: Call) -> bool:
+    """Whether other calls may have the same members from protocol to waited."""
+    return not call.exception and call.timed_out is None and call.waited_us is None
+
+
+def _write_members(out: BytesWriter, call: Call) -> None:
+    """Write the members from protocol to waited."""
+    _write_name(out, b', "protocol": ', call.protocol)
+    _write_name(out, b', "service": ', call.service)
+    _write_name(out, b', "method": ', call.method)
+    _write_name(out, b', "outcome": ', call.outcome)
+    _write_name(out, b', "status": ', call.status)
+    if call.exception:
+        out.write(b', "exception": ')
+        out.write(quoted(call.exception))
+    if call.late is not None:
+        out.write(b', "late": true' if call.late else b', "late": false')
+    if call.timed_out is not None:
+        out.write(b', "timed_out": true' if call.timed_out else b', "timed_out": false')
+    _write_duration(out, b', "timeout": ', call.timeout_us)
+    _write_duration(out, b', "waited": ', call.waited_us)
 
 
 @mypyc_attr(acyclic=True)
 class _MethodMembers:
-    """The JSON members from protocol to status, which many calls have in common."""
+    """The JSON members from protocol to waited of calls that have them in common."""
 
     def __init__(self, call: Call) -> None:
         self.protocol: Final = call.protocol
@@ -442,27 +457,27 @@ class _MethodMembers:
         self.method: Final = call.method
         self.outcome: Final = call.outcome
         self.status: Final = call.status
+        self.late: Final = call.late
+        self.timeout_us: Final = call.timeout_us
         out = BytesWriter()
-        _write_name(out, b', "protocol": ', call.protocol)
-        _write_name(out, b', "service": ', call.service)
-        _write_name(out, b', "method": ', call.method)
-        _write_name(out, b', "outcome": ', call.outcome)
-        _write_name(out, b', "status": ', call.status)
+        _write_members(out, call)
         self.json: Final = out.getvalue()
 
     def fit(self, call: Call) -> bool:
         """Whether they are those of a call."""
         if self.method != call.method or self.service != call.service or self.protocol != call.protocol:
             return False
-        return self.outcome == call.outcome and self.status == call.status
+        if self.outcome != call.outcome or self.status != call.status or self.late is not call.late:
+            return False
+        return self.timeout_us == call.timeout_us and _is_common(call)
 
 
-_members: Final[dict[tuple[str, str, str, str, str], _MethodMembers]] = {}
+_members: Final[dict[tuple[Value, ...], _MethodMembers]] = {}
 
 
 def _members_of(call: Call) -> _MethodMembers:
     """These members of a call, made once for all that have the same."""
-    key = (call.protocol, call.service, call.method, call.outcome, call.status)
+    key = (call.protocol, call.service, call.method, call.outcome, call.status, call.late, call.timeout_us)
     found = _members.get(key)
     if found is None:
         if len(_members) >= QUOTED:
@@ -478,6 +493,7 @@ class _Ends:
     def __init__(self, call: Call) -> None:
         self.client: Final = call.client
         self.server: Final = call.server
+        self.flow: Final[i64] = call.flow
         self.file: Final = call.file
         self.point: Final = call.point
         self.text: Final = f"{call.client} > {call.server}".encode("utf-8", "backslashreplace")
@@ -493,14 +509,13 @@ class _Ends:
 
 def _ends_of(call: Call) -> _Ends:
     """The ends of a call, made once for all those of its flow."""
-    key = 2 * call.flow + call.direction
-    found = _ends.get(key)
-    if found is not None and found.client == call.client and found.server == call.server:
-        if found.file == call.file and found.point == call.point:
+    flow: i64 = call.flow
+    place = (2 * flow + call.direction) % ENDS
+    found = _ends[place]
+    if found.client == call.client and found.server == call.server:
+        if found.flow == flow and found.file == call.file and found.point == call.point:
             return found
-    if len(_ends) >= ENDS:
-        _ends.clear()
-    found = _ends[key] = _Ends(call)
+    found = _ends[place] = _Ends(call)
     return found
 
 
@@ -519,13 +534,14 @@ def _write_name(out: BytesWriter, key: bytes, text: str) -> None:
 
 def _write_id(out: BytesWriter, text: str) -> None:
     """Write an id, most of which are numbers, that need no escapes."""
-    digits = text.encode("utf-8", "replace")
-    if digits.isdigit():
-        out.append(0x22)
-        out.write(digits)
-        out.append(0x22)
-    else:
-        out.write(quoted(text))
+    for at in range(len(text)):
+        code: i64 = ord(text[at])
+        if code < 0x30 or code > 0x39:
+            out.write(quoted(text))
+            return
+    out.append(0x22)
+    out.write(text.encode())
+    out.append(0x22)
 
 
 def _write_number(out: BytesWriter, key: bytes, number: int | None) -> None:
@@ -617,4 +633,5 @@ def call_of(values: tuple[Any, ...]) -> Call:
     return call
 
 
+_ends: Final = [_Ends(Call())] * ENDS  # by flow and direction
 _last_members: Final = [_MethodMembers(Call())]  # most calls have the same as the one before

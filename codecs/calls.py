@@ -5,6 +5,7 @@ belongs to which request is decided there (`pairing`); what a message states of 
 (`Codec.call`). Memory is bounded by the constants below; what is given up is counted.
 """
 
+from collections import deque
 from typing import Final
 
 from mypy_extensions import i64, mypyc_attr
@@ -23,6 +24,7 @@ GIVEN_UP: Final = 1 << 17  # calls given up whose replies are still recognised
 DONE_KEPT: Final = 1 << 8  # finished calls in the list of the open ones, before it is cleared of them
 REMOVED_KEPT: Final = 1 << 12  # places of calls that were given out in the list of the finished ones
 SETTLING: Final = 1 << 14  # finished calls of which more may be sent again; then the oldest is given out
+RECENT: Final = 64  # connections that are found without a table
 NAMES_KEPT: Final = 1 << 14  # services and methods, each of which is kept once
 LIVE_WAIT_US: Final = 60_000_000  # how long a live call holds back those after it, in time of the capture
 LIVE_ROWS: Final = 100_000  # how many calls it holds back at most
@@ -34,11 +36,11 @@ class OpenCall:
 
     `requested`: whether its request came; a reply may be captured first. `optional`: whether a reply need not
     come. `replies`: how many parts of it came, `whole`: whether that is all; `failed`: whether one of them
-    reports an error. `done`: whether it is finished.
+    reports an error. `done`: whether it is finished; `call` is that of no message then.
     """
 
     def __init__(self, pair: int, call: Call | None = None) -> None:
-        self.call: Final = Call() if call is None else call
+        self.call: Call = Call() if call is None else call
         self.call.pair = pair
         self.sent_us: i64 = 0
         self.replies: i64 = 0
@@ -72,7 +74,8 @@ class Connection:
     """A flow that has calls, by the number of their pair: those that are open, and replies without a request.
 
     `waiting`: calls without a reply. `ends`: both endpoints as text. `ended`: directions that have ended.
-    `closed`: whether a side closed it; else only the capture's view of it ends.
+    `closed`: whether a side closed it; else only the capture's view of it ends. `over_us`: when all its calls
+    were finished.
     """
 
     def __init__(self, flow: Flow) -> None:
@@ -83,6 +86,7 @@ class Connection:
         self.waiting: i64 = 0
         self.ended: i64 = 0
         self.closed = False
+        self.over_us: i64 = 0
 
 
 class Calls:
@@ -134,8 +138,9 @@ class Calls:
         self._settling: list[Call] = []  # in the order in which they were finished
         self._settled_to: i64 = 0  # index of the first of them that was not given out
         self._settling_pairs: dict[int, Call] = {}  # those of datagrams
+        self._over: deque[Connection] = deque()  # those that have ended, of which more may be sent again
         self._sent_again: Final = Resent()  # by `_copies_of`
-        self._last: Connection | None = None  # the one that was looked up last
+        self._recent: list[Connection | None] = [None] * RECENT  # by number of the flow, those looked up last
 
     @property
     def open_calls(self) -> int:
@@ -391,6 +396,7 @@ class Calls:
         one.done = True
         self._open -= 1
         call = one.call
+        one.call = _NO_CALL
         del connection.open[call.pair]
         timeout = call.timeout_us
         if call.outcome == CANCELLED:
@@ -435,7 +441,7 @@ class Calls:
             call = settling[at]
             if not every and not self.prompt and call.finished_us > until and count - at <= SETTLING:
                 break
-            settling[at] = _REMOVED
+            settling[at] = _NO_CALL
             at += 1
             if call.transport == "udp" and call.pair:
                 del self._settling_pairs[call.pair]
@@ -446,6 +452,10 @@ class Calls:
             del settling[:at]
             at = 0
         self._settled_to = at
+        over = self._over
+        while over and (self.prompt or over[0].over_us <= until):
+            for side in over.popleft().flow.directions:
+                side.forget_history()
         return calls
 
     def _add_copies(self, call: Call) -> None:
@@ -500,7 +510,9 @@ class Calls:
         for side in connection.flow.directions:
             self.orphans += side.orphaned
         del self._connections[connection.flow.number]
-        self._last = None
+        self._recent[connection.flow.number % RECENT] = None
+        connection.over_us = self._now_us
+        self._over.append(connection)
 
     def _give_up(self) -> None:
         """Give up the oldest calls while too many are open, or too many of a live capture wait for them."""
@@ -520,13 +532,15 @@ class Calls:
             self._finish(self._connections[one.call.flow], one)
 
     def _connection(self, flow: Flow) -> Connection:
-        last = self._last
-        if last is not None and last.flow is flow:
-            return last
+        number: i64 = flow.number
+        place = number % RECENT  # most flows are found here, for a sixth of what the table takes
+        recent = self._recent[place]
+        if recent is not None and recent.flow is flow:
+            return recent
         connection = self._connections.get(flow.number)
         if connection is None:
             connection = self._connections[flow.number] = Connection(flow)
-        self._last = connection
+        self._recent[place] = connection
         return connection
 
     def _name(self, text: str) -> str:
@@ -539,9 +553,9 @@ class Calls:
         return text
 
 
-_REMOVED: Final = Call()  # in the place of a finished call that was given out
-
-
 def _copies_of(call: Call) -> int:
     """The number under which copies of a call's request are counted; those of its reply under the next."""
     return 2 * call.pair if call.pair else -2 * call.call
+
+
+_NO_CALL: Final = Call()  # in the place of a finished call

@@ -28,7 +28,8 @@ class Message:
     the time from the request to this reply, None for everything else and where the capture does not show it.
     `arrivals`: those that have bytes of the record, in order, if `Conversations` was asked for them; the
     first may begin before the record and the last end after it. `exchange`: its part in the conversation,
-    None for what is not a message. `facts`: what it states of its call, once `facts_of` was asked.
+    None for what is not a message. `facts`: what it states of its call, where
+    `facts_of` is asked again.
     """
 
     def __init__(

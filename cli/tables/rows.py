@@ -268,7 +268,7 @@ class RowMaker:
                     return
             facts = NO_FACTS
             if record.codec is not None and record.root is not None:
-                facts = facts_of(message)
+                facts = message.facts = facts_of(message)  # which its call needs next
             self._record(
                 stream, record, packet, message.time_us, message.pair_number, latency_us, facts, asked
             )

@@ -84,6 +84,12 @@ class Direction:
             history = self.history = History(logs)
         return history
 
+    def forget_history(self) -> None:
+        """Drop its history, unless people look at its log."""
+        history = self.history
+        if history is not None and not history.logs:
+            self.history = None
+
     def save(self) -> State:
         """The counters as plain values."""
         return (

@@ -255,26 +255,27 @@ class History:
     """
 
     def __init__(self, logs: bool) -> None:
-        self.log: list[Sighting] = []
-        self._logs: Final = logs
-        self._alone: list[Acknowledgement] = []  # those that no message took, in order of position
+        # what every packet needs comes first, so that it is in few lines of the processor's cache
         self._begun: bool = False
         self._base: i64 = 0
         self._high: i64 = 0  # end of the highest bytes
         self._acked: i64 = NO_ACKNOWLEDGEMENT  # the position up to which the other side has acknowledged
         self._stretches: list[Stretch] = []  # in order of position, none overlaps another
-        self._floor: i64 = -_MODULUS  # bytes below this are no longer in it
         self._head: i64 = 0  # the first stretch that is not wholly before the next message
+        self._logs: Final = logs
+        self._repeats: list[Stretch] = []  # what was sent again, since the last message
+        self._counted: vec[i64] = vec[i64]()  # as `_recent` of those that are counted, _COUNTED words each
+        self._resent: Resent | None = None
+        self._unpruned: i64 = 0
+        self._recent: list[Transmission] = []  # messages of which more may be sent again
+        self._floor: i64 = -_MODULUS  # bytes below this are no longer in it
         self._reach: i64 = 0  # end of what the messages so far have looked at
         self._looked: bool = False
         self._latest_order: i64 = -1  # of the packets up to there, the last one; and its time
         self._latest_us: i64 = -1
         self._hole_end: i64 = NO_ACKNOWLEDGEMENT  # of the last hole that was neither filled nor acknowledged
-        self._repeats: list[Stretch] = []  # what was sent again, since the last message
-        self._unpruned: i64 = 0
-        self._recent: list[Transmission] = []  # messages of which more may be sent again
-        self._counted: vec[i64] = vec[i64]()  # the same of those that are counted, _COUNTED words each
-        self._resent: Resent | None = None
+        self._alone: list[Acknowledgement] = []  # those that no message took, in order of position
+        self.log: list[Sighting] = []
 
     def acknowledge(self, number: i64) -> None:
         """Take an acknowledgment number of the other side."""
