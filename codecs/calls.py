@@ -453,7 +453,7 @@ class Calls:
             at = 0
         self._settled_to = at
         over = self._over
-        while over and (self.prompt or over[0].over_us <= until):
+        while over and (self.prompt or over[0].over_us <= until or len(over) > SETTLING):
             for side in over.popleft().flow.directions:
                 side.forget_history()
         return calls
@@ -533,7 +533,7 @@ class Calls:
 
     def _connection(self, flow: Flow) -> Connection:
         number: i64 = flow.number
-        place = number % RECENT  # most flows are found here, for a sixth of what the table takes
+        place = number % RECENT  # most flows are found here, with a quarter of a table's instructions
         recent = self._recent[place]
         if recent is not None and recent.flow is flow:
             return recent

@@ -177,6 +177,20 @@ def test_datagrams_sent_twice() -> None:
     assert (row["outcome"], row["latency"], row["resent_bytes"]) == ("ok", 0.001, 2 * len(ask) + len(answer))
 
 
+@pytest.mark.parametrize(("end", "kept"), [(900, True), (1200, False)])
+def test_a_connection_that_has_ended_keeps_its_history_while_copies_may_come(end: int, kept: bool) -> None:
+    one = dubbo(7)
+    data = capture((1, 0, planted.request(one)), (40, 1, planted.reply(one)), fin=True, end=end)
+    reader = Reader()
+    reader.assembler.observe()
+    conversations = Conversations(sources=False)
+    calls = Calls()
+    pieces = [piece for part in reader.steps(data) for piece in part]
+    found = calls.feed(conversations.feed(pieces), pieces)
+    assert len(found) == (0 if kept else 1)
+    assert all((side.history is not None) == kept for side in pieces[0].flow.directions)
+
+
 def test_replies_without_a_request_are_counted() -> None:
     one = dubbo(1)
     data = capture((1, 0, planted.request(one)), (2, 1, planted.reply(one) + planted.reply(dubbo(2))))
