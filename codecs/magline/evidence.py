@@ -120,9 +120,9 @@ def first_deployed(data: bytes, start: i64, end: i64, final: bool) -> i64:
 def _begins_alike(data: bytes, at: i64, after: i64, size: i64) -> bool:
     """Whether the first bytes of a head that is cut are as in a whole one: versions, the head's length."""
     known = min(size, 2)
-    return data[after : after + known] == data[at : at + known] and (
-        data[after + 6 : after + size] == data[at + 6 : at + size]
-    )
+    if data[after : after + known] != data[at : at + known]:
+        return False
+    return size <= 6 or data[after + 6 : after + size] == data[at + 6 : at + size]
 
 
 def _proved(opposite: Evidence) -> bool:
