@@ -559,8 +559,6 @@ class Conversations(Joined):
         side.position = start + size
         if side.sequence < 0:
             side.sequence = piece.flow.sent_by(side.direction).sequence
-        if not side.arrivals:
-            side.acked_before = piece.acked
         if side.acked < 0 or (piece.acked - side.acked) & 0xFFFFFFFF < 1 << 31:
             side.acked = piece.acked
         side.opposite = piece.opposite

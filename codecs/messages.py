@@ -133,6 +133,7 @@ class Messages:
         after: i64 = first  # of the last arrival that has bytes of the record
         if first < count:
             side.began_us = arrivals[first].time_us
+            side.acked_before = arrivals[first].acked
         while at < count:
             arrival = arrivals[at]
             time_us = arrival.time_us

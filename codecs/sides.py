@@ -78,7 +78,7 @@ class Side:
         self.role = ""  # of its messages with a counterpart, "both" if there are two
         self.sequence: i64 = -1  # TCP sequence number of its first byte
         self.acked: i64 = -1  # the highest acknowledgment number that it had sent with data
-        self.acked_before: i64 = -1  # that sent with the first byte that is in no record yet
+        self.acked_before: i64 = -1  # that sent with the first byte of the last record
         self.opposite: i64 = -1  # that of the first byte of the other side which had come then
         self.damaged = False  # whether bytes of a known protocol did not decode
         self.incomplete = False  # whether its beginning is missing, or bytes between

@@ -445,6 +445,23 @@ def test_the_first_message_is_found_wherever_what_follows_is_cut(protocol: str, 
             assert codec.first(data, 0, len(data), True, "") == len(inside), size
 
 
+def test_a_reply_whose_request_was_cut_is_lost_before_the_next_request_was_sent() -> None:
+    """What shows that is sent with the next request, which comes while the rest of the cut one waits."""
+    asked = [traffic.mevent_request(1, b"<q00000%d>" % number, 2, True) for number in (1, 2)]
+    size, length = len(asked[0]), len(traffic.mevent_reply(1, b"<r000001>", True))
+    made = traffic.Connection("mevent-1", "tcp", 5555, [], client=traffic.FIRST_PORT)
+    packets = [
+        traffic.Packet(0, 0, asked[0][:27], 0),
+        traffic.Packet(0, 33, asked[0][33:], 0),
+        traffic.Packet(0, size, asked[1][:20], length),
+        traffic.Packet(0, size + 20, asked[1][20:], length),
+        traffic.Packet(1, length, traffic.mevent_reply(1, b"<r000002>", True), 2 * size),
+    ]
+    messages = traffic.messages_of(traffic.files([(made, packet) for packet in packets], 1))
+    question, answer = (one for one in messages if one.record.error is None)
+    assert question.pair == answer.pair != ""
+
+
 def joined_late(saved: bool = False) -> list[Message]:
     """What comes of a stream that shows its first message late, while the other side goes on."""
     first = traffic.magline(1, 1, bytes(36))[1:]  # its first byte is missing, which turns the lengths around
