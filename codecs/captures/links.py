@@ -357,7 +357,7 @@ def _pktap(data: bytes, position: i64, size: i64, layer: i64) -> i64:
     inner: i64 = LINK_LAYERS.get(link_type, UNREAD)
     if kind != PKTAP_PACKET or inner < 0 or inner == layer:
         return UNREAD
-    if length < PKTAP_HEADER:
+    if not PKTAP_HEADER <= length <= 0xFFFF:
         return UNREAD if layer == USER2 else BAD
     return length << 32 | inner
 

@@ -117,6 +117,7 @@ def true_enough(found: bytes, data: bytes, changed_last: bool, damage: Damage) -
     row=0,
     column=0,
 )
+@example(data=bytes(33), form="od", prefix="comment", damage=drop, before=False, row=0, column=0)
 def test_never_other_bytes(
     data: bytes, form: str, prefix: str, damage: Damage, before: bool, row: int, column: int
 ) -> None:

@@ -142,16 +142,19 @@ def _is_ip(frame: bytes, at: int) -> bool:
     version = frame[at] >> 4
     if version == 4 and room >= 20:
         head = (frame[at] & 15) * 4
-        length = _word(frame, at + 2) or room
-        return 20 <= head <= length and _can_be(room, length, frame[at + 9])
+        length = _word(frame, at + 2)
+        return 20 <= head <= (length or room) and _can_be(room, length, frame[at + 9])
     if version == 6 and room >= 40:
-        return _can_be(room, 40 + (_word(frame, at + 4) or room - 40), frame[at + 6])
+        length = _word(frame, at + 4)
+        return _can_be(room, 40 + length if length else 0, frame[at + 6])
     return False
 
 
 def _can_be(room: int, length: int, protocol: int) -> bool:
-    """Whether a packet of `length` bytes, of which there are `room`, has this protocol in it."""
-    if length > room:  # cut by the capture; text and other data would pass as well
+    """Whether a packet of `length` bytes, 0 if unknown, of which there are `room`, has this protocol in it."""
+    if (
+        length > room or not length
+    ):  # cut, or left to the network card; text and other data would pass as well
         return protocol in (6, 17)
     return room - length < PADDING and protocol in _PROTOCOLS
 

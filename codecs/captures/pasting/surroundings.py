@@ -31,8 +31,8 @@ _NUMBERED: Final = lazy_pattern(
 _SEPARATORS: Final = (" - ", ": ", "] ", " | ", "\t")
 _WORDS: Final = lazy_pattern(r"[^\s,;:|(){}\[\]<>\"'.=_?!-]+")
 _BYTES: Final = lazy_pattern(
-    r"0[xX][0-9A-Fa-f]{1,16}|[0-9A-Fa-f]{2}|(?=[A-Fa-f]{0,7}[0-9])[0-9A-Fa-f]{4}|[0-9]{1,3}|[0-9A-Fa-f]{8,}"
-    r"|(?:\\x[0-9A-Fa-f]{2})++"
+    r"0[xX][0-9A-Fa-f]{1,16}|[0-9A-Fa-f]{2}|(?=[A-Fa-f]{0,7}[0-9])[0-9A-Fa-f]{4}|[0-9]{1,3}|[0-9]{5}|[0-7]{6}"
+    r"|[0-9A-Fa-f]{8,}|(?:\\x[0-9A-Fa-f]{2})++"
 )
 _MOST_TRIED: Final = 1 << 14  # characters of a text in which words are left out by way of trial
 _MOST_WORDS: Final = 16  # words, and lines, that are tried
@@ -42,6 +42,7 @@ _HEXISH: Final = lazy_pattern("(?:0?[xX])?[0-9A-Fa-f]{2,}")
 _PAIRS: Final = lazy_pattern(r"(?<![^\s:])[0-9A-Fa-f]{2}(?:[ :,-]{1,2}[0-9A-Fa-f]{2}){2,}+(?!\w)")
 _BARE_HEX: Final = lazy_pattern(r"(?<![^\s|])(?=[A-Fa-f]{0,20}[0-9])[0-9A-Fa-f]{16}")
 _NUMBER: Final = lazy_pattern("0[xX][0-9A-Fa-f]+")
+_OD_OFFSET: Final = lazy_pattern(r"[#/;*-]{1,2}[ \t]{0,8}[0-7]{7}(?=[ \t])")
 _MANY: Final = 8  # bytes after others on a line that are no comment
 # What ends with the offset of a dump's row
 _OFFSET_END: Final = lazy_pattern(r"(?:^|[\s|])((?:0[xX])?[0-9A-Fa-f]{4,16})[:|>-]?\s*$")
@@ -119,7 +120,7 @@ def _iter_cuts(source: Source) -> Iterator[list[int]]:
 
 def _size(text: str) -> int:
     """How many bytes a comment has, if it is a row of them; 0 for others."""
-    text = _CLOCK.sub("", text)
+    text = _OD_OFFSET.sub("", _CLOCK.sub("", text), 1)
     if byte_share(text) < 0.6 or is_frame(text.strip("#/;-* \t")):
         return 0
     return sum(max(1, len(word) // 2) for word in _WORDS.findall(text) if _BYTES.fullmatch(word))
