@@ -151,10 +151,8 @@ def _is_ip(frame: bytes, at: int) -> bool:
 
 
 def _can_be(room: int, length: int, protocol: int) -> bool:
-    """Whether a packet of `length` bytes, 0 if unknown, of which there are `room`, has this protocol in it."""
-    if (
-        length > room or not length
-    ):  # cut, or left to the network card; text and other data would pass as well
+    """Whether a packet of `length` bytes, 0 if unknown, has this protocol in it; there are `room` bytes."""
+    if length > room or not length:  # cut, or left to the network card: text and other data would pass too
         return protocol in (6, 17)
     return room - length < PADDING and protocol in _PROTOCOLS
 
