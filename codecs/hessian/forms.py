@@ -260,6 +260,9 @@ def _type_wire(node: Node, wire: dict[str, Json], again: bool) -> None:
         else:
             wire["type"] = "text" if text.content else "empty"
         return
+    if part.number == part.index:  # as text that is empty and ends where a cut message does
+        wire["type"] = "empty"
+        return
     start = part.tape.start(part.index)
     if data[start] == 0x75:  # u
         start += 1

@@ -63,6 +63,7 @@ def mutate(data: bytes, chance: random.Random) -> bytes:
 @given(data=st.binary(max_size=300))
 @example(data=bytes.fromhex("708e"))  # a list whose type has the number -2
 @example(data=bytes.fromhex("4d7549fffffffe7a"))  # a map, in the older dialects
+@example(data=bytes.fromhex("72010056740000"))  # a list that ends after its empty type
 def test_arbitrary_bytes_come_back(protocol: str, data: bytes) -> None:
     check(data, protocol)
 
@@ -76,6 +77,7 @@ def test_arbitrary_bytes_come_back_when_detected(data: bytes) -> None:
 @examples(30)
 @given(seed=st.integers(0, 1 << 32))
 @example(247)
+@example(1690)
 def test_damaged_messages_come_back(protocol: str, seed: int) -> None:
     chance = random.Random(seed)
     vectors = [data for data in inputs_of(protocol) if len(data) < 4000]
