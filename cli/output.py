@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CLOSED_PIPE: Final = 141  # exit status in a shell of a command that SIGPIPE ended
 BLOCK: Final = 1 << 16  # bytes collected before they are written
 LARGE: Final = 1 << 14  # bytes that are written as they are: joining would copy them
+PIPE: Final = 1 << 20  # bytes that a pipe is to hold; 64 KiB are usual
 PAGER: Final = "less"
 
 
@@ -53,6 +54,7 @@ class Output:
         self.parts: list[bytes] = []
         self.waiting = 0
         self.file: IO[bytes] | None = None
+        self.widened = False  # whether a pipe was made to hold more
         self.unfinished: str | None = None  # the path of the incomplete file
         self.process: Popen[bytes] | None = None
         self.held: list[bytes] | None = None  # the first screen, held back until it is clear whether to page
@@ -248,12 +250,28 @@ class Output:
             return
         if len(text) >= LARGE:
             self._write_parts()
+            self._widen()
             self._open().write(text)
             return
         self.parts.append(text)
         self.waiting += len(text)
         if self.waiting >= BLOCK:
+            self._widen()
             self.flush()
+
+    def _widen(self) -> None:
+        """Let a pipe hold more, once much is written: to wait for its reader takes a seventh of `calls`."""
+        if self.widened or sys.platform != "linux":
+            return
+        self.widened = True
+        import fcntl
+
+        try:
+            pipe = self._open().fileno()
+            if fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) < PIPE:
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE)
+        except (OSError, ValueError):  # no pipe, or one more than the system allows
+            return
 
     def data(self, data: bytes) -> None:
         """Write bytes."""
