@@ -10,7 +10,7 @@ from wirelens.cli import options
 from wirelens.cli.server_side import ManyValues, server_side
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Final
 
     from wirelens.cli.call_reading import CallReading
@@ -194,34 +194,24 @@ def write_text(rows: Rows, output: Output) -> None:
 
     table = CallTable(output.layout)
     plain = output.layout.width is None and output.painter is None and not output.ascii
-    waiting: list[Call] = []
 
-    def write() -> None:
-        if not waiting:
-            return
+    def write(calls: list[Call]) -> None:
         if plain:
-            output.utf8(table.text(waiting))
+            output.utf8(table.text(calls))
         else:
-            output.lines(table.lines(waiting))
-        waiting.clear()
+            output.lines(table.lines(calls))
 
-    def write_and_flush() -> None:
-        write()
-        output.flush()
+    def batches() -> Iterator[list[Call]]:
+        live = False
+        for calls in rows.batches():
+            if rows.reading.live and not live:
+                live = True
+                output.live()
+            if not rows.sort and output.layout.width is not None:
+                rows.count(calls)
+            yield calls
 
-    rows.reading.before_read = write_and_flush
-    rows.reading.inputs.before_report = write_and_flush
-    live = False
-    for calls in rows.batches():
-        if rows.reading.live and not live:
-            live = True
-            output.live()
-        if not rows.sort and output.layout.width is not None:
-            rows.count(calls)
-        waiting += calls
-        if len(waiting) >= ROWS:
-            write()
-    write()
+    write_together(batches(), ROWS, write, rows, output)
     if output.layout.width is not None and rows.shown:
         from wirelens.formatters import layout as lay
         from wirelens.formatters.calls import totals
@@ -234,24 +224,39 @@ def write_jsonl(rows: Rows, output: Output) -> None:
     """A JSON object for each call, on a line of its own."""
     from wirelens.codecs.call import json_lines
 
-    waiting: list[Call] = []
+    def write(calls: list[Call]) -> None:
+        for at in range(0, len(calls), LINES):
+            output.json(json_lines(calls[at : at + LINES]))
 
-    def write() -> None:
-        for at in range(0, len(waiting), LINES):
-            output.json(json_lines(waiting[at : at + LINES]))
-        waiting.clear()
+    write_together(rows.batches(), LINES, write, rows, output)
+
+
+def write_together(
+    batches: Iterable[list[Call]],
+    least: int,
+    write: Callable[[list[Call]], None],
+    rows: Rows,
+    output: Output,
+) -> None:
+    """Write calls once at least `least` are collected, and before more input or a report is awaited."""
+    collected: list[Call] = []
+
+    def write_collected() -> None:
+        if collected:
+            write(collected)
+            collected.clear()
 
     def write_and_flush() -> None:
-        write()
+        write_collected()
         output.flush()
 
     rows.reading.before_read = write_and_flush
     rows.reading.inputs.before_report = write_and_flush
-    for calls in rows.batches():
-        waiting += calls
-        if len(waiting) >= LINES:
-            write()
-    write()
+    for calls in batches:
+        collected.extend(calls)
+        if len(collected) >= least:
+            write_collected()
+    write_collected()
 
 
 def write_csv(rows: Rows, output: Output) -> None:

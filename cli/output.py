@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CLOSED_PIPE: Final = 141  # exit status in a shell of a command that SIGPIPE ended
 BLOCK: Final = 1 << 16  # bytes collected before they are written
 LARGE: Final = 1 << 14  # bytes that are written as they are: joining would copy them
-PIPE: Final = 1 << 20  # bytes that a pipe is to hold; 64 KiB are usual
+PIPE: Final = 1 << 20  # size of an enlarged pipe, in bytes; 64 KiB is usual
 PAGER: Final = "less"
 
 
@@ -54,7 +54,7 @@ class Output:
         self.parts: list[bytes] = []
         self.waiting = 0
         self.file: IO[bytes] | None = None
-        self.widened = False  # whether a pipe was made to hold more
+        self.widened = False  # whether enlarging the pipe was tried
         self.unfinished: str | None = None  # the path of the incomplete file
         self.process: Popen[bytes] | None = None
         self.held: list[bytes] | None = None  # the first screen, held back until it is clear whether to page
@@ -260,7 +260,7 @@ class Output:
             self.flush()
 
     def _widen(self) -> None:
-        """Let a pipe hold more, once much is written: to wait for its reader takes a seventh of `calls`."""
+        """Enlarge a pipe before a large write: waiting for the reader took a seventh of `calls` as JSON."""
         if self.widened or sys.platform != "linux":
             return
         self.widened = True
@@ -270,7 +270,7 @@ class Output:
             pipe = self._open().fileno()
             if fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) < PIPE:
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE)
-        except (OSError, ValueError):  # no pipe, or one more than the system allows
+        except (OSError, ValueError):  # not a pipe, or a size that the system does not allow
             return
 
     def data(self, data: bytes) -> None:

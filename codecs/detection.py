@@ -121,9 +121,9 @@ def detect(
     `final`: nothing follows `data`; without it, evidence that needs the end does not count. Without
     `everything` the protocols that the named one contains are not candidates: they do not change the result,
     and probing them takes most of the time. `stream`: nobody asked about these bytes, so `WHOLE` bits are
-    asked of them however few they are. `joined`: bytes before them are missing, so that this holds from their
-    first message on. Work is bounded by the first 128 KiB, and linear in them; beyond them only
-    what may be one long value is read.
+    asked of them however few they are. `joined`: bytes before them are missing, so that this holds from
+    their first message on. Work is bounded by the first 128 KiB, and linear in them; beyond them only what
+    may be one long value is read.
     """
     if not data:
         return Detection(UNKNOWN, (), (), "there are no bytes")

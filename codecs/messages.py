@@ -28,8 +28,7 @@ class Message:
     the time from the request to this reply, None for everything else and where the capture does not show it.
     `arrivals`: those that have bytes of the record, in order, if `Conversations` was asked for them; the
     first may begin before the record and the last end after it. `exchange`: its part in the conversation,
-    None for what is not a message. `facts`: what it states of its call, where
-    `facts_of` is asked again.
+    None for what is not a message. `facts`: what it states of its call, if it is kept for later.
     """
 
     def __init__(

@@ -176,8 +176,8 @@ LEAST_ROOM: Final = 4  # a new tape has room for at least this many nodes,
 SMALL_ROOM: Final = 8
 USUAL_ROOM: Final = 22
 MOST_ROOM: Final = 256  # and at most for this many
-DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; then it is foretold
-SPARE: Final = 16  # of so many parts that are foretold one more is made room for
+DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; larger rooms are estimated
+SPARE: Final = 16  # an estimated room is enlarged by this fraction: one part in 16
 MOST_NODES: Final = 1 << 24  # nodes of one message, of 24 bytes each
 MOST_LEVELS: Final = 1 << 17  # containers inside one another; views and writers have some objects for each
 _ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
@@ -252,11 +252,11 @@ class Tape:
         return index
 
     def reserve(self, nodes: i64) -> None:
-        """Make room for some `nodes` nodes at once; growing in steps copies them at each step."""
+        """Allocate room for about `nodes` nodes at once; growing in steps copies them at each step."""
         self._grow(min(nodes + nodes // SPARE, MOST_NODES) * WIDTH)
 
     def give_back(self) -> None:
-        """Give back room that was foretold and is not needed."""
+        """Release unused room if an estimate was more than a quarter too large."""
         size = self.count * WIDTH
         if len(self.words) - size > size // SPARE * 4:
             self.words = self.words[:size]
@@ -280,7 +280,7 @@ class Tape:
         if count < DOUBLED:
             self.words = doubled(self.words)
             return self.words
-        # Room for all at once: half a tape beside its double would be the most memory that decoding takes.
+        # One estimate for the rest of the message: repeated growth keeps two large copies in memory.
         first = self.start(0)
         rest = len(self.buffer.data) - start
         self.reserve(count + max(count * rest // max(start - first, 1), 1))

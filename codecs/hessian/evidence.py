@@ -61,7 +61,7 @@ def probe(dialect: i64, data: bytes, other: bytes = b"") -> Evidence:
 
 
 def _weigh(dialect: i64, data: bytes) -> Evidence:
-    """The evidence of one direction. A pattern shows as much as twice, however often it comes."""
+    """The evidence of one direction; repetitions of a pattern after its second add nothing."""
     result = _look(dialect, data, FIRST_LOOK)
     if result.bits >= PROVED / 2.0:
         twice: i64 = 2 * _pattern_size(data[:FIRST_LOOK])

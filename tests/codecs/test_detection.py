@@ -162,14 +162,14 @@ def test_pieces_of_foreign_streams_are_not_claimed(
 
 
 @pytest.mark.parametrize("step", [32, 64, 160, 192, 224])
-def test_a_pattern_shows_no_more_the_more_often_it_comes(step: int) -> None:
+def test_repetitions_of_a_pattern_are_no_evidence(step: int) -> None:
     for first in range(256):
         data = bytes((first + step * index) & 0xFF for index in range(400))
         assert codecs.detect(data, final=False).protocol == "unknown", first
 
 
 @pytest.mark.parametrize("message", ["480200524e", "4802004304 70696e67 90", "7201004e7a"])
-def test_messages_that_come_again_are_named(message: str) -> None:
+def test_repeated_messages_are_recognised(message: str) -> None:
     data = bytes.fromhex(message)
     for times in (2, 3, 40):
         assert codecs.detect(data * times, final=False).protocol.startswith("hessian"), times
