@@ -1,7 +1,7 @@
 """How the notation writes objects of a Hessian class, kept from one message to the next, and keys of maps.
 
-A stream repeats the same class definitions in each message. They are looked up by their bytes, here for
-writing JSON, in hessian/well_known_classes.py for decoding, and in hessian/class_encoding.py for encoding.
+A stream repeats the same class definitions in each message. They are looked up here for writing JSON, by
+the number of their layout or by their bytes; see hessian/well_known_classes.py.
 """
 
 from typing import Final
@@ -21,17 +21,19 @@ _LONGEST_DEFINITION: Final = 1 << 13  # bytes of a class definition that is kept
 class ClassKeys:
     """How objects of one class start, up to the class's name, and the text before each field's value.
 
-    `definition`: the bytes that define the class; empty if they may define another in another message.
+    `layout`: the number of the class's layout, 0 if it has none. `definition`: the bytes that define the
+    class; empty if they may define another in another message.
     """
 
-    def __init__(self, definition: bytes, name: bytes, keys: list[bytes], pairs: bool) -> None:
+    def __init__(self, layout: i64, definition: bytes, name: bytes, keys: list[bytes], pairs: bool) -> None:
+        self.layout: Final[i64] = layout
         self.definition: Final = definition
         self.name: Final = name
         self.keys: Final = keys
         self.pairs: Final = pairs
 
 
-NO_CLASS: Final = ClassKeys(b"", b"", [], False)
+NO_CLASS: Final = ClassKeys(0, b"", b"", [], False)
 _known: Final[list[ClassKeys]] = [NO_CLASS] * SLOTS
 
 
@@ -44,6 +46,10 @@ def decoded_text(content: bytes, kind: i64) -> str | None:
 
 def known_keys(tape: Tape, index: i64, buffer: Buffer) -> ClassKeys | None:
     """What `read_keys` gave for a class with the same definition, if it is kept."""
+    layout = tape.number(index) >> 32
+    if layout:  # which saves comparing the bytes: 2 % of a message's time
+        keys = _known[layout & (SLOTS - 1)]
+        return keys if keys.layout == layout else None
     start = tape.start(index)
     size = tape.end(index) - start
     keys = _known[slot_of(buffer.data, start, size)]
@@ -88,12 +94,15 @@ def read_keys(tape: Tape, index: i64, buffer: Buffer) -> ClassKeys:
     definition = b""
     if simple and tape.end(index) - start <= _LONGEST_DEFINITION:
         definition = buffer.data[start : tape.end(index)]
+    layout = tape.number(index) >> 32
     name = b'{"$class": ' + name
     if plain:
-        keys = ClassKeys(definition, name, [b", " + text + b": " for text in texts], False)
+        keys = ClassKeys(layout, definition, name, [b", " + text + b": " for text in texts], False)
     else:
-        keys = ClassKeys(definition, name, [text + b", " for text in texts], True)
-    if definition:
+        keys = ClassKeys(layout, definition, name, [text + b", " for text in texts], True)
+    if layout:
+        _known[layout & (SLOTS - 1)] = keys
+    elif definition:
         _known[slot_of(buffer.data, start, len(definition))] = keys
     return keys
 

@@ -53,7 +53,7 @@ _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 _FORMS: Final = t.FORM_MASK << t.FORM_SHIFT
 _SIMPLE_USUAL: Final = t.SIMPLE | _FORMS  # a simple text in its usual form
-NO_LIMIT: Final = 1 << 62
+NO_LIMIT: Final = 1 << 60  # bytes; compiled, a larger literal than 62 bits would be an object
 PORTION: Final = 1 << 16  # nodes after which a container is looked at again
 _COMMA: Final = 0x202C  # as two bytes: `, `
 _COLON: Final = 0x203A

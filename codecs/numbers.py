@@ -118,11 +118,11 @@ def write_date(out: BytesWriter, milliseconds: i64) -> None:
         year += 1
     date = eight_digits((year * 100 + month) * 100 + day + 1)
     time = eight_digits((rest // 3_600_000 * 100 + rest // 60_000 % 60) * 10000 + rest // 1000 % 60 * 100)
-    thousandths = eight_digits(rest % 1000)
+    thousandths = eight_digits(rest % 1000) >> 40 | 0x5A00_0000
     # yyyy-mm-, ddThh:mm, :ss.fffZ
     write_i64_le(out, date & 0xFFFF_FFFF | (date >> 32 & 0xFFFF) << 40 | 0x2D00_002D_0000_0000)
     write_i64_le(out, date >> 48 | (time & 0xFFFF) << 24 | (time >> 16 & 0xFFFF) << 48 | 0x3A00_0054_0000)
-    write_i64_le(out, (time >> 32 & 0xFFFF) << 8 | thousandths >> 40 << 32 | 0x5A00_0000_2E00_003A)
+    write_i64_le(out, (time >> 32 & 0xFFFF) << 8 | thousandths << 32 | 0x2E00_003A)
 
 
 def read_date(text: bytes, at: i64 = 0) -> i64:

@@ -172,7 +172,12 @@ def starts_with(data: bytes, at: i64, prefix: bytes) -> bool:
     if at + size > len(data):
         return False
     place: i64 = 0
-    while place + 8 <= size:
+    while place + 16 <= size:  # two words at a time take a third fewer instructions
+        first = read_i64_le(data, at + place) ^ read_i64_le(prefix, place)
+        if first | (read_i64_le(data, at + place + 8) ^ read_i64_le(prefix, place + 8)) != 0:
+            return False
+        place += 16
+    if place + 8 <= size:
         if read_i64_le(data, at + place) != read_i64_le(prefix, place):
             return False
         place += 8

@@ -80,7 +80,7 @@ SYMBOL: Final = 47  # a name with a number; number as of TYPE, or below 0 an ind
 # TYPE's number: index of the TYPE or SYMBOL that holds the text as its child (itself, or an earlier one), -1:
 # none.
 TYPE: Final = 48
-CLASS: Final = 49  # a class definition; children: name, then the fields' names (text kinds)
+CLASS: Final = 49  # a class definition; number: `class_number`; children: its name, its fields' names (texts)
 CHUNK: Final = 50  # one piece of a string or of bytes; number: content
 LENGTH: Final = 51  # number: a declared length
 MARK: Final = 52  # any other byte or length of the layout: tags, ends, sizes
@@ -517,6 +517,14 @@ def doubled(words: vec[i64]) -> vec[i64]:
 def head(kind: i64, field: i64 = 0, form: i64 = 0) -> i64:
     """Pack a HEAD word; the caller adds flags with `|`."""
     return kind | form << FORM_SHIFT | field << FIELD_SHIFT
+
+
+def class_number(before: i64, layout: i64) -> i64:
+    """A CLASS's number: how many definitions directly precede it, and the number of its layout.
+
+    Definitions of the same layout, in any message, have the same bytes; 0: it has no number.
+    """
+    return before | layout << 32
 
 
 def object_number(class_index: i64, reference: i64) -> i64:

@@ -102,9 +102,10 @@ def _read_message(body: "BodyReader", final: bool) -> None:
                 reserved = "reserved" if kind < v.SESSION_INFO else "not defined"
                 tape.note("unknown-type", at, f"the type 0x{kind:02x} is {reserved}", cursor.buffer)
         if body.lines:
-            if kind in v.BODY_LINES:
+            part: i64 = v.PARTS[kind]
+            if part == v.BODY_LINE:
                 body_seen = True
-            elif body_seen and not order_noted and kind in v.HEADER_LINES:
+            elif body_seen and not order_noted and part == v.HEADER_LINE:
                 order_noted = True
                 text = f"the header line {v.TYPES[kind]} comes after a body line"
                 tape.note("header-after-body", at, text, cursor.buffer)
@@ -138,7 +139,8 @@ def varint_size(value: i64) -> i64:
 
 def unzigzag(value: i64) -> i64:
     """The signed number of a zigzag varint: 0, 1, 2, 3 mean 0, -1, 1, -2."""
-    return (value >> 1 & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1)
+    most: i64 = 0x3FFFFFFFFFFFFFFF  # one bit less, as a larger literal would be an object when compiled
+    return (value >> 1 & (most << 1 | 1)) ^ -(value & 1)
 
 
 def read_length(cursor: Cursor, what: str) -> i64:
@@ -165,6 +167,10 @@ class BodyReader:
         # that holds, and so on, up to which both rules read the same. `inner`: where such a value starts.
         self.negative = False
         self.inner: i64 = -1
+        # Of `var`, here so that they are made once: the containers that are open, and of each the values that
+        # follow its inner container.
+        self.nodes: Final[list[i64]] = []
+        self.counts: Final[list[i64]] = []
 
     def read_whole(self, kind: i64) -> None:
         """A body up to the cursor's end; one that does not decode is kept as data, with its error."""
@@ -354,8 +360,11 @@ class BodyReader:
         cursor = self.cursor
         tape = self.tape
         data = cursor.data
-        nodes: list[i64] = []  # open containers
-        counts: list[i64] = []  # of each, the values still to come after its inner container
+        nodes = self.nodes
+        counts = self.counts
+        if nodes:  # an error ended the last Var
+            nodes.clear()
+            counts.clear()
         wanted: i64 = 1
         in_map = False
         key = False
@@ -467,7 +476,7 @@ class BodyReader:
         at = cursor.pos
         raw = cursor.varint("an integer")
         number = unzigzag(raw) if zigzag else raw
-        head = place | v.VAR_KINDS[tag]
+        head = place | v.VARINT_KINDS[tag]
         if cursor.pos - at != varint_size(raw):
             head |= v.VARINT << t.FORM_SHIFT
         wide = False

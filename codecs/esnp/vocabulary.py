@@ -57,10 +57,14 @@ TYPES: Final[dict[int, str]] = {
     VERSION: "VERSION",
 }
 # "Header line" and "body line" in the line text; the frame text has no such order.
-HEADER_LINES: Final = frozenset(
-    (MESSAGE_ID, SOURCE_MESSAGE_ID, ADDRESS, SOURCE_ADDRESS, SEQ_NO, ERROR, FLAG, VERSION)
+HEADER_LINE: Final = 1
+BODY_LINE: Final = 2
+_HEADER_LINES: Final = (MESSAGE_ID, SOURCE_MESSAGE_ID, ADDRESS, SOURCE_ADDRESS, SEQ_NO, ERROR, FLAG, VERSION)
+_BODY_LINES: Final = (SESSION_INFO, HEADER, DATA, PAYLOAD, XDATA)
+# Of each type: whether it is one of these, or neither (0).
+PARTS: Final = bytes(
+    HEADER_LINE if kind in _HEADER_LINES else BODY_LINE if kind in _BODY_LINES else 0 for kind in range(256)
 )
-BODY_LINES: Final = frozenset((SESSION_INFO, HEADER, DATA, PAYLOAD, XDATA))
 
 ADDRESSES: Final[dict[int, str]] = {50: "GROUP", 40: "HOST", 30: "SERVICE", 20: "OP", 10: "OBJECT"}
 LATER_ADDRESSES: Final[dict[int, str]] = {35: "NODE"}  # of deployed code, in neither text
@@ -86,27 +90,18 @@ KINDS: Final[dict[int, str]] = {
 }
 LATER_KINDS: Final[dict[int, str]] = {5: "INFO_RESPONSE"}  # of later code; the texts do not give its number
 
-# Var: the kind of the value that follows each tag byte.
-VAR_KINDS: Final[dict[int, int]] = {
-    0: t.NULL,
-    1: t.BOOL,
+# Var: the kind of the integer that follows each tag byte, where that is a varint.
+_VARINT_KINDS: Final[dict[int, int]] = {
     2: t.VAR_INT,
-    3: t.INT8,
     4: t.INT16,
     5: t.INT32,
     6: t.INT64,
     7: t.VAR_UINT,
-    8: t.UINT8,
     9: t.UINT16,
     10: t.UINT32,
     11: t.UINT64,
-    13: t.FLOAT32,
-    14: t.DOUBLE,
-    17: t.BYTES,
-    21: t.MAP,
-    23: t.LIST,
-    24: t.STRING,
 }
+VARINT_KINDS: Final = bytes(_VARINT_KINDS.get(tag, 0) for tag in range(12))
 VAR_TAGS: Final[dict[str, int]] = {
     "$null": 0,
     "$bool": 1,

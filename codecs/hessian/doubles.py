@@ -11,6 +11,7 @@ from mypy_extensions import i64
 from wirelens.codecs.hessian import vocabulary as d
 
 SINGLE: Final = Struct(">f")
+NEGATIVE_ZERO: Final[i64] = i64(-1) << 63  # its bits; as a literal they would be an object when compiled
 
 
 def int_bits(value: i64) -> i64:
@@ -120,7 +121,7 @@ def mill_usual(value: i64) -> bool:
 
 def double_shorter(value: float, bits: i64, dialect: i64) -> bool:
     """True where a writer of the dialect sends fewer than eight bytes for a double."""
-    if bits == -1 << 63:
+    if bits == NEGATIVE_ZERO:
         return False
     if short_double(value):
         return True

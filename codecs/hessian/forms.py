@@ -365,7 +365,7 @@ def definitions_before(node: Node) -> list[Node]:
             index -= 1
         definitions.append(Node(tape, index, node.buffer))
         if len(definitions) == 1:
-            left += tape.number(index)
+            left += tape.number(index) & t.LOW_HALF
         left -= 1
     definitions.reverse()
     return definitions

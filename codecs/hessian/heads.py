@@ -452,7 +452,7 @@ class Heads(Parts):
         tape = self.tape
         node = tape.paste(known.nodes, start)
         if before:
-            tape.set_number(node, before)
+            tape.set_number(node, tape.number(node) | before)
         end = tape.end(node)
         flags: i64 = 0
         if self.tables.find_class(tape, self.data, node, False) >= 0:

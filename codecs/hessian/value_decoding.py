@@ -15,6 +15,7 @@ from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import forms
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.doubles import (
+    NEGATIVE_ZERO,
     double_shorter,
     int_bits,
     mill_bits,
@@ -545,7 +546,7 @@ class Values(Heads):
             bits = single_bits(single)
             if not single_fits(bits):
                 form = forms.FLOAT_NAN
-            elif short_double(read_f32_be(self.data, cursor.pos - 4)) or bits == -1 << 63:
+            elif short_double(read_f32_be(self.data, cursor.pos - 4)) or bits == NEGATIVE_ZERO:
                 form = forms.FLOAT
         else:
             value = cursor.int32("a double") if action == d.DOUBLE_INT else cursor.u16("a double")

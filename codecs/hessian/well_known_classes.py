@@ -4,8 +4,9 @@ Both tables are looked up by the bytes of a name in place, without making an obj
 replaces an older one in its slot.
 
 Class definitions are cached in three places, each in the form that its user needs: here as nodes to paste
-on a tape, by the bytes of the definition; in codecs/class_keys.py as the JSON text of an object's keys, also
-by the bytes; in class_encoding.py as the bytes to send, by an object's keys in JSON.
+on a tape, by the bytes of the definition; in codecs/class_keys.py as the JSON text of an object's keys, by
+the number that a definition gets here, or by its bytes if it has none; in class_encoding.py as the bytes to
+send, by an object's keys in JSON.
 """
 
 from typing import Final
@@ -49,6 +50,8 @@ class Definition:
 
 _NO_DEFINITION: Final = Definition(b"", vec[i64](), 0)
 _definitions: Final[list[Definition]] = [_NO_DEFINITION] * SLOTS
+_last_layout: Final[list[i64]] = [0]  # the number given last
+_MOST_LAYOUTS: Final = (1 << 31) - 1
 _harmless: Final[list[bytes]] = [b""] * SLOTS
 
 
@@ -101,6 +104,9 @@ def learn_definition(tape: Tape, node: i64, data: bytes) -> None:
         nodes = append(nodes, tape.start(index) - start | (tape.end(index) - start) << t.END_SHIFT)
         nodes = append(nodes, number)
         index += 1
+    if _last_layout[0] < _MOST_LAYOUTS:
+        _last_layout[0] += 1
+        nodes[t.NUMBER] = t.class_number(0, _last_layout[0])
     name = tape.number(node + 1)
     known = Definition(data[start : tape.end(node)], nodes, fields)
     _definitions[slot_of(data, name, tape.end(node + 1) - name)] = known
