@@ -6,12 +6,13 @@ The bits are computed from integers: reading a double neither packs nor unpacks 
 from struct import Struct
 from typing import Final
 
+from librt.strings import read_i64_be
 from mypy_extensions import i64
 
 from wirelens.codecs.hessian import vocabulary as d
 
 SINGLE: Final = Struct(">f")
-NEGATIVE_ZERO: Final[i64] = i64(-1) << 63  # its bits; as a literal they would be an object when compiled
+NEGATIVE_ZERO: Final[i64] = read_i64_be(b"\x80" + bytes(7), 0)  # a literal would be an object when compiled
 
 
 def int_bits(value: i64) -> i64:
