@@ -235,7 +235,9 @@ def _received(side: Side, other: Side) -> i64:
     """The sequence number up to which a side had received the other's bytes; -1 if it does not keep count."""
     if side.acked < 0 or other.sequence < 0:
         return -1
-    return side.acked if 0 < (side.acked - other.sequence) & 0xFFFFFFFF <= other.position else -1
+    if 0 < (side.acked - other.sequence) & 0xFFFFFFFF <= other.position:
+        return side.acked
+    return -1
 
 
 def _note(record: Record, code: str, text: str) -> None:

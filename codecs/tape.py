@@ -386,7 +386,9 @@ class Tape:
     def number_of(self, index: i64, head: i64) -> i64:
         """The number of the child that `find` gives; 0 if there is none."""
         found = self.find(index, head)
-        return 0 if found < 0 else self.words[found * WIDTH + NUMBER]
+        if found < 0:  # compiled, an expression with `else` makes an object of the number
+            return 0
+        return self.words[found * WIDTH + NUMBER]
 
     def last_from(self, first: i64) -> i64:
         """The last of the sibling nodes written from index `first` on; -1 if there is none."""
