@@ -64,7 +64,8 @@ LABELS = b"\0\1\0\x40\0\2\1\x40"
 
 
 def pktap(link_type: int, frame: bytes, order: str = "<", length: int = 108) -> bytes:
-    return struct.pack(order + "III", length, 1, link_type) + bytes(length - 12) + frame
+    """A packet with such a header; one that says that it is longer than it can be has 156 bytes."""
+    return struct.pack(order + "III", length, 1, link_type) + bytes(min(length, 156) - 12) + frame
 
 
 def tagged(size: int) -> bytes:
