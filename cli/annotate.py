@@ -34,7 +34,7 @@ Examples:
 wirelens.outcome, wirelens.latency and more."""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @options.captures
 @options.where("messages", "kind=response and status!=OK, method=find")
 @options.output

@@ -24,7 +24,7 @@ Examples:
   wirelens bytes --to c payload.bin"""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @options.inputs
 @options.kind
 @options.output

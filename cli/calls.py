@@ -37,7 +37,7 @@ LINES: Final = 128  # calls that are written together as JSON
 SORTS: Final = ("latency", "time", "bytes")
 
 
-@click.command(cls=ManyValues, context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG, ManyValues)
 @options.captures
 @options.where("calls", "outcome=error and late=true, latency>100ms, request.body.arguments[0]=5, TEXT")
 @server_side

@@ -28,7 +28,7 @@ fields, operators and known values of --where."""
 _WHOLE_EXPRESSIONS: Final = "COMP_WORDBREAKS=${COMP_WORDBREAKS//=/}\n"
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:

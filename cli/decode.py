@@ -48,7 +48,7 @@ Examples:
 Exit status: 0: all decoded; 1: something did not, as the output shows; 2: an input is wrong."""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @options.captures
 @options.where("messages", "kind=request and method~find, latency>100ms, message.body.arguments[0]=5, TEXT")
 @options.style(*FORMATS)

@@ -34,7 +34,7 @@ Evidence is counted in bits of the constraints that the bytes satisfy: a magic o
 that leads to a valid next header counts its bits. Exit status: 0: named; 1: unknown; 2: an input is wrong."""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @options.inputs
 @options.merging
 @click.option("--all", "everything", is_flag=True, help="Show every candidate, however weak.")

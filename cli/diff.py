@@ -45,7 +45,7 @@ Signs: ~ changed, + added, - removed, > moved, = another form of the same value 
 Exit status: 0: the same; 1: different; 2: an input could not be read or compared."""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @options.captures
 @options.where("messages", "kind=request, method=find and service~Order, TEXT")
 @click.option(

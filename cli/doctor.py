@@ -24,7 +24,7 @@ Check = tuple[str, str, str]
 """Name; version, path or state (empty: missing); the problem or its remedy (empty: none)."""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @click.option("--start", is_flag=True, help="Also start Spark and run a small job.")
 @click.pass_context
 def command(ctx: click.Context, start: bool) -> None:

@@ -31,7 +31,7 @@ The JSON is the output of `decode --format json` or `jsonl`: a record, an array 
 or, with --as, messages written by hand. Records of several directions of a capture need --flow."""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @click.argument("paths", nargs=-1, type=options.PATH, metavar="[FILE]...")
 @click.option("--json", "texts", multiple=True, metavar="TEXT", help="JSON on the command line.")
 @options.message_protocol

@@ -44,7 +44,7 @@ ROWS_KEPT: Final = 1 << 12
 CELL_END: Final = "\0"
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @options.captures
 @click.option("--all", "everything", is_flag=True, help="List flows of other protocols too.")
 @options.where(

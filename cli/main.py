@@ -9,9 +9,13 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import click
+# Before the imports: neither what modules make nor trees have cycles, so collecting often only costs time.
+gc.set_threshold(50_000, 20, 50)
 
-from wirelens.cli.stderr import warn
+import click  # noqa: E402
+
+from wirelens.cli.help_option import CONTEXT, CommandWithHelp  # noqa: E402
+from wirelens.cli.stderr import warn  # noqa: E402
 
 if TYPE_CHECKING:
     from typing import Any, Final
@@ -80,7 +84,7 @@ def _help(ctx: click.Context, name: str | None) -> None:
     click.echo(command.get_help(inner))
 
 
-class Commands(click.Group):
+class Commands(CommandWithHelp, click.Group):
     """Imports a command's module when the command is called or its help is shown."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -195,7 +199,7 @@ def _debug(_ctx: click.Context, _option: click.Parameter, requested: bool) -> No
 @click.group(
     cls=Commands,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=CONTEXT,
     epilog=EPILOG,
 )
 @click.option(
@@ -226,7 +230,6 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed, as by `>&-`: what is written goes nowhere
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    gc.set_threshold(50_000, 20, 50)  # trees have no cycles: collecting often only costs time
     atexit.register(gc.freeze)  # spares the interpreter's last collection
     group(prog_name="wirelens")
 

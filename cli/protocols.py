@@ -25,7 +25,7 @@ Examples:
   wirelens protocols --format json | jq -r '.[].protocol'"""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @click.argument("protocol", type=options.PROTOCOL, required=False)
 @click.option(
     "--example",

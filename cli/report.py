@@ -41,7 +41,7 @@ methods, numbers, times and ports; it replaces all other values, keys of maps, a
 the sentences of errors. Look at the page before it goes to strangers."""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @options.captures
 @options.where("messages", "kind=response and status!=OK, method=find")
 @click.option("--redact", is_flag=True, help="Replace values, keys of maps, addresses and file names.")

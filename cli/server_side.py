@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wirelens.cli.help_option import CommandWithHelp
+
 if TYPE_CHECKING:
     from typing import Final
 
@@ -29,7 +31,7 @@ def server_side(function: Command) -> Command:
     return decorate(function)
 
 
-class ManyValues(click.Command):
+class ManyValues(CommandWithHelp):
     """A command whose --server-side takes every argument up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -71,7 +71,7 @@ def _dimensions(_ctx: click.Context, _param: click.Parameter, typed: str) -> lis
     return [f"{before}{comma}{name}" for name in DIMENSIONS if name.startswith(last)]
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @options.captures
 @options.where("calls", "service~Order, outcome=error, latency>100ms, TEXT")
 @click.option(

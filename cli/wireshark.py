@@ -27,7 +27,7 @@ Fields: wirelens.protocol, .kind, .service, .method, .status, .exception, .outco
 .latency, in seconds; .request_in and .response_in, which link the two messages of a call."""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @click.option("--install", is_flag=True, help="Write the plug-in into Wireshark's folder for Lua plug-ins.")
 @click.option("--uninstall", is_flag=True, help="Remove it from there.")
 @click.option(

@@ -35,10 +35,7 @@ between two runs is the ordinary end: 0 or 1."""
 EVERY_SECONDS: Final = 10.0  # between two looks at the sources with --watch
 
 
-@click.command(
-    context_settings=options.CONTEXT,
-    epilog=EPILOG,
-)
+@options.command(EPILOG)
 @click.argument("places", nargs=-1, required=True, metavar="SRC... DST")
 @options.protocol
 @click.option(

@@ -30,7 +30,7 @@ Tables: messages, quarantine (what did not decode), calls, connections, with the
 The SQL is DuckDB's; it can read no file and change nothing."""
 
 
-@click.command(context_settings=options.CONTEXT, epilog=EPILOG)
+@options.command(EPILOG)
 @click.argument("sql", metavar="SQL")
 @options.captures
 @options.where("messages", "kind=request and method~find, latency>100ms, message.body.arguments[0]=5, TEXT")
