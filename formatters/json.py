@@ -35,12 +35,13 @@ def jsonl(
     for records in batches:
         for at in range(0, len(records), LINES):
             some = records[at : at + LINES]
-            if members is not None:
-                yield b"".join([members.line(record, plain, places) + b"\n" for record in some])
-            elif any_large(some):
+            if any_large(some):
                 for record in some:
-                    yield from record.json_parts(plain, places)
+                    parts = record.json_parts(plain, places)
+                    yield from parts if members is None else members.added(record, parts)
                     yield b"\n"
+            elif members is not None:
+                yield b"".join([members.line(record, plain, places) + b"\n" for record in some])
             else:
                 yield json_lines(some, plain, places)
 

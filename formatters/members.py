@@ -13,7 +13,7 @@ from wirelens.codecs.codec import CallFacts
 from wirelens.codecs.json_text import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Final
 
     from wirelens.codecs import Record
@@ -62,9 +62,14 @@ class Members:
 
     def line(self, record: Record, plain: bool, places: bool) -> bytes:
         """The JSON of a record with the members, on one line without its end."""
-        line = record.json_bytes(plain, places)
-        at = line.index(MESSAGE)
-        return line[:at] + self._members(record) + line[at:]
+        return b"".join(self.added(record, iter([record.json_bytes(plain, places)])))
+
+    def added(self, record: Record, parts: Iterator[bytes]) -> Iterator[bytes]:
+        """The parts of a record's JSON, as of `Record.json_parts`, with the members in the first."""
+        first = next(parts)
+        at = first.index(MESSAGE)
+        yield first[:at] + self._members(record) + first[at:]
+        yield from parts
 
     def _members(self, record: Record) -> bytes:
         root = record.root

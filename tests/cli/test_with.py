@@ -100,3 +100,14 @@ def test_what_is_wrong_is_refused(run: Run, made: str) -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     assert "no member 'nose'; there are kind, summary" in result.stderr
     assert run("decode", "--with", "kind", made).exit_code == 2
+
+
+def test_a_large_message_in_parts(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "large.bin"
+    path.write_bytes(wirelens.encode({"values": [["text " * 6000] * 50]}, "hessian2"))
+    plain, more = rows(run, str(path)), rows(run, "--with", "summary", str(path))
+    assert len(plain) == 1
+    assert plain[0]["length"] > 1 << 20
+    assert list(more[0])[-2:] == ["summary", "message"]
+    assert more[0].pop("summary")
+    assert more == plain
