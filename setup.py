@@ -43,6 +43,7 @@ INTERPRETED = (
     "codecs/checkpoint.py",  # once for each input
     "codecs/face",  # carries the documentation, which compiling drops
     "codecs/late_records.py",  # of late bytes, as above
+    "codecs/hessian/gadgets.py",  # once for each class
     "codecs/hessian/java_time.py",  # for what is shown as Java prints it
     "codecs/hessian/rows.py",  # for rows of numbers at the top level
     "codecs/hessian/throwable.py",  # for stack traces

@@ -196,13 +196,12 @@ class Run:
     def plain(self, item: Input) -> Iterator[list[Record]]:
         """The records of an input that is one stream of bytes."""
         from wirelens.codecs.decoder import Decoder
-        from wirelens.codecs.file_kinds import HEAD
 
         decoder = Decoder(self.protocol)
         report = self.verbose and self.protocol is None
         start = last = b""
         for chunk in item.chunks:
-            start = start or chunk[:HEAD]
+            start = start or chunk
             if item.live:
                 records = decoder.feed(chunk)
             else:  # one chunk late, so that the last one is decoded together with the end
@@ -437,12 +436,14 @@ class _Headings:
 
     def start(self, record: Record) -> None:
         """Begin a message."""
-        from wirelens.formatters.summary import heading
-
         if not self.first:
             self.output.text("\n")
         self.first = False
-        line = heading(record, self.output.layout)
+        line: Line = []
+        if record.origin is not None:
+            from wirelens.formatters.summary import heading
+
+            line = heading(record, self.output.layout)
         if line and line != self.previous:
             self.output.line(line)
         self.previous = line

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wirelens.cli.folders import FolderWalk
 from wirelens.cli.input import CAPTURE, CHUNK, PACKETS, RAW, STDIN, TEXT, TOO_MUCH, Input, InputError
 from wirelens.cli.stderr import warn
 
@@ -149,6 +148,8 @@ class Inputs:
 
     def _folder(self, path: str) -> Iterator[Input]:
         """The files of a folder and its subfolders, by name, except hidden ones."""
+        from wirelens.cli.folders import FolderWalk
+
         empty = True
         walk = FolderWalk(path, self._unreadable)
         for name in walk:

@@ -1,6 +1,6 @@
 """What a protocol provides: the base class of every codec."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr
@@ -11,7 +11,8 @@ from wirelens.codecs.node import Json, Node
 from wirelens.codecs.tape import Tape
 
 
-class Evidence(NamedTuple):
+@mypyc_attr(acyclic=True)
+class Evidence:
     """How strongly bytes indicate a protocol.
 
     `bits` is the constraint that the bytes satisfied, in bits, less what chance would give (detection.py has
@@ -23,15 +24,43 @@ class Evidence(NamedTuple):
     bytes are the start of one value, whose rest may prove it.
     """
 
-    bits: float
-    reasons: tuple[str, ...]
-    settle: str = ""
-    equal: tuple[str, ...] = ()
-    whole: bool = False
-    one: bool = False
-    at_end: float = 0.0
-    refused: str = ""
-    unfinished: bool = False
+    def __init__(
+        self,
+        bits: float,
+        reasons: tuple[str, ...],
+        settle: str = "",
+        equal: tuple[str, ...] = (),
+        whole: bool = False,
+        one: bool = False,
+        at_end: float = 0.0,
+        refused: str = "",
+        unfinished: bool = False,
+    ) -> None:
+        self.bits: Final = bits
+        self.reasons: Final = reasons
+        self.settle: Final = settle
+        self.equal: Final = equal
+        self.whole: Final = whole
+        self.one: Final = one
+        self.at_end: Final = at_end
+        self.refused: Final = refused
+        self.unfinished: Final = unfinished
+
+    def changed(
+        self, bits: float, reasons: tuple[str, ...] | None = None, equal: tuple[str, ...] | None = None
+    ) -> "Evidence":
+        """The same with other bits, and other reasons or equal protocols if they are given."""
+        return Evidence(
+            bits,
+            self.reasons if reasons is None else reasons,
+            self.settle,
+            self.equal if equal is None else equal,
+            self.whole,
+            self.one,
+            self.at_end,
+            self.refused,
+            self.unfinished,
+        )
 
 
 UNKNOWN_METHOD: Final = "?"  # see Codec.replying_to

@@ -13,11 +13,12 @@ BROKEN: Final = 1  # part of the message has no meaning
 ODD: Final = 0  # legal or tolerated, but unusual
 
 
-class Code(NamedTuple):
+class Code:
     """What a code means, in a sentence, and how severe a note with it is."""
 
-    text: str
-    severity: int = ODD
+    def __init__(self, text: str, severity: int = ODD) -> None:
+        self.text: Final = text
+        self.severity: Final = severity
 
 
 CODES: Final[dict[str, Code]] = {

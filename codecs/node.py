@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
-from struct import Struct
 from typing import Final, TypeAlias
 
+from librt.strings import read_f32_be, read_f64_be
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
@@ -16,10 +16,6 @@ REPR_SHOWN: Final = 60  # characters of a value in a node's repr
 Json: TypeAlias = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Value: TypeAlias = None | bool | int | float | str | bytes | Fault
 
-_DOUBLE: Final = Struct(">d")
-_SINGLE: Final = Struct(">f")
-_BITS64: Final = Struct(">q")
-_BITS32: Final = Struct(">I")
 _OVERLONG: Final = rb"[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f][\x80-\xbf]"
 
 
@@ -166,14 +162,12 @@ KIND_NAMES: Final[dict[int, str]] = {
 
 def double_of(bits: int) -> float:
     """The double of 64 bits given as a signed integer."""
-    value: float = _DOUBLE.unpack(_BITS64.pack(bits))[0]
-    return value
+    return read_f64_be(bits.to_bytes(8, "big", signed=True), 0)
 
 
 def single_of(bits: int) -> float:
     """The double that equals the IEEE 754 single of 32 bits."""
-    value: float = _SINGLE.unpack(_BITS32.pack(bits & 0xFFFFFFFF))[0]
-    return value
+    return read_f32_be((bits & 0xFFFFFFFF).to_bytes(4, "big"), 0)
 
 
 def utf8(content: bytes) -> str | None:

@@ -651,19 +651,21 @@ class Writer:
             write_int(out, number)
 
 
+_ALL_TAGS: Final[dict[int, str]] = {
+    t.NULL: "$null",
+    t.BOOL: "$bool",
+    t.INT: "$int",
+    t.INT32: "$int32",
+    t.BYTES: "$bytes",
+    t.DATE: "$date",
+    t.XML: "$xml",
+    **TAGS,
+}
+
+
 def _opening(kind: int) -> bytes:
     """The text before the value of a kind that has a tag."""
-    words = {
-        t.NULL: "$null",
-        t.BOOL: "$bool",
-        t.INT: "$int",
-        t.INT32: "$int32",
-        t.BYTES: "$bytes",
-        t.DATE: "$date",
-        t.XML: "$xml",
-        **TAGS,
-    }
-    return b'{"' + words.get(kind, "").encode() + b'": '
+    return b'{"' + _ALL_TAGS.get(kind, "").encode() + b'": '
 
 
 _LONG: Final = _opening(t.LONG)

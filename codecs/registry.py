@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from wirelens.codecs.codes import CODES
 from wirelens.codecs.errors import UnknownProtocolError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 UNKNOWN: Final = "unknown"  # in place of a protocol's id, for bytes of no known protocol
 
 
-class Protocol(NamedTuple):
+class Protocol:
     """An entry of the list.
 
     `module` has CODECS, a tuple of codecs, one of which is named `id`. `title` and `source` (the text that
@@ -26,13 +26,23 @@ class Protocol(NamedTuple):
     if it may be any: other streams are not evidence, so that detection need not load the codec for them.
     """
 
-    id: str
-    module: str
-    title: str
-    source: str
-    ports: tuple[int, ...] = ()
-    starts: bytes = b""
-    inside: tuple[str, ...] = ()
+    def __init__(
+        self,
+        id: str,
+        module: str,
+        title: str,
+        source: str,
+        ports: tuple[int, ...] = (),
+        starts: bytes = b"",
+        inside: tuple[str, ...] = (),
+    ) -> None:
+        self.id: Final = id
+        self.module: Final = module
+        self.title: Final = title
+        self.source: Final = source
+        self.ports: Final = ports
+        self.starts: Final = starts
+        self.inside: Final = inside
 
 
 # In the order of listings. Everything here is known without importing a codec.

@@ -8,10 +8,9 @@ position.
 from __future__ import annotations
 
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.file_kinds import HEAD, looks_like
 from wirelens.codecs.json_text import dumps
 from wirelens.codecs.node import Node, root_of
 from wirelens.codecs.tape import CONTAINERS, Buffer, Fault
@@ -102,7 +101,9 @@ def headline(record: Record, layout: Layout, gutter: int) -> Line:
             line.append((lay.ERROR, f"  ✕ {code} at {offset}"))
             return line + tail
         line.append((lay.ERROR, "  ✕ not decoded"))
-        looks = "" if record.offset else looks_like(record.raw[:HEAD])
+        from wirelens.codecs.file_kinds import looks_like
+
+        looks = "" if record.offset else looks_like(record.raw)
         return [*line, *tail, (lay.ANNOTATION, f"  looks like {looks}" if looks else "")]
     line.append((lay.PLAIN, "  "))
     if record.tape is not None and record.tape.fault_count():
@@ -179,13 +180,14 @@ class Opened:
         self.more = False  # more lines of the same level follow the last child
 
 
-class Undecoded(NamedTuple):
+class Undecoded:
     """Bytes that did not decode, at positions of a buffer, and the error in them."""
 
-    buffer: Buffer
-    start: int
-    end: int
-    fault: Fault
+    def __init__(self, buffer: Buffer, start: int, end: int, fault: Fault) -> None:
+        self.buffer = buffer
+        self.start = start
+        self.end = end
+        self.fault = fault
 
 
 class Walk:

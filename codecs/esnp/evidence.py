@@ -35,7 +35,7 @@ def probe(data: bytes, other: bytes, lines: bool) -> Evidence:
     if era != 0:
         reasons = (*reasons, f"an entry of the {'line' if era > 0 else 'frame'} era")
     reasons = (*reasons, f"the bytes fit {twin} too")
-    return result._replace(bits=bits, reasons=reasons, equal=(twin,))
+    return result.changed(bits=bits, reasons=reasons, equal=(twin,))
 
 
 def first_message(data: bytes, start: i64, end: i64, final: bool) -> i64:

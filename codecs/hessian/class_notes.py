@@ -6,8 +6,6 @@ from typing import Final
 from mypy_extensions import i64
 
 from wirelens.codecs import tape as t
-from wirelens.codecs.hessian.gadgets import companion, gadget
-from wirelens.codecs.hessian.java import number_lost
 from wirelens.codecs.hessian.texts import as_read, content_of
 from wirelens.codecs.hessian.well_known_classes import learn_harmless, names_number
 from wirelens.codecs.node import FIELDS, Node
@@ -39,6 +37,8 @@ class _Lost:
         """Count an object or map, if it is complete and such a number."""
         if tape.next(index) <= index:
             return
+        from wirelens.codecs.hessian.java import number_lost  # most messages have no such number
+
         text = number_lost(Node(tape, int(index), buffer))
         if text:
             self.count += 1
@@ -67,6 +67,8 @@ class _Notes:
         """Note a class if it is known from attacks; True if it is, or may be together with others."""
         if name in self.seen:
             return True
+        from wirelens.codecs.hessian.gadgets import companion, gadget  # most classes are known by now
+
         danger = gadget(name)
         if danger:
             self.seen.add(name)
@@ -108,6 +110,8 @@ class _Notes:
     def note_companions(self) -> None:
         """Write the notes on classes that mean something only together with others, if there are any."""
         if self.gadget_seen:
+            from wirelens.codecs.hessian.gadgets import companion
+
             for name, position, holder in self.companions:
                 self.note(name, companion(name), position, holder)
 

@@ -7,7 +7,7 @@ from mypy_extensions import i64
 
 from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
-from wirelens.codecs.hessian import decoding, evidence, java, reading, throwable
+from wirelens.codecs.hessian import decoding, evidence, reading
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.class_notes import class_notes
 from wirelens.codecs.hessian.texts import note_overrun
@@ -89,10 +89,14 @@ class Hessian(Codec):
 
     def annotate(self, node: Node) -> str:
         """The meaning of a value of a well-known Java class."""
+        from wirelens.codecs.hessian import java  # only people see annotations and details
+
         return java.annotate(node)
 
     def details(self, node: Node) -> list[str]:
         """An exception's stack trace."""
+        from wirelens.codecs.hessian import throwable
+
         return throwable.stack_trace(node)
 
 

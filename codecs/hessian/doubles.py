@@ -3,7 +3,6 @@
 The bits are computed from integers: reading a double neither packs nor unpacks one.
 """
 
-from struct import Struct
 from typing import Final
 
 from librt.strings import read_i64_be
@@ -11,7 +10,6 @@ from mypy_extensions import i64
 
 from wirelens.codecs.hessian import vocabulary as d
 
-SINGLE: Final = Struct(">f")
 NEGATIVE_ZERO: Final[i64] = read_i64_be(b"\x80" + bytes(7), 0)  # a literal would be an object when compiled
 
 
@@ -93,16 +91,6 @@ def single_fits(bits: i64) -> bool:
     # no `1 << shift`: the compiler shifts a literal, or a name for one, in 32 bits
     mantissa |= 0x10000000000000
     return mantissa >> shift << shift == mantissa
-
-
-def is_single(value: float) -> bool:
-    """True for a double that a single holds exactly; false for NaN."""
-    if value != value:
-        return False
-    try:
-        return bool(SINGLE.unpack(SINGLE.pack(value))[0] == value)
-    except OverflowError:
-        return False
 
 
 def short_double(value: float) -> bool:

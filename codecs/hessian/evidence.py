@@ -56,7 +56,7 @@ def probe(dialect: i64, data: bytes, other: bytes = b"") -> Evidence:
         theirs = _weigh(dialect, other)
         if proved(theirs.bits, theirs.whole, theirs.at_end):
             reasons = (*result.reasons, "the other direction is in the same dialect")
-            return result._replace(bits=result.bits + OTHER, reasons=reasons)
+            return result.changed(bits=result.bits + OTHER, reasons=reasons)
     return result
 
 
@@ -67,7 +67,7 @@ def _weigh(dialect: i64, data: bytes) -> Evidence:
         twice: i64 = 2 * _pattern_size(data[:FIRST_LOOK])
         if 0 < twice < len(data):
             bits = _look(dialect, data[:twice], FIRST_LOOK).bits
-            return result._replace(bits=min(result.bits, bits))
+            return result.changed(bits=min(result.bits, bits))
     return result
 
 

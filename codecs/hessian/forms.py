@@ -273,7 +273,7 @@ def _type_wire(node: Node, wire: dict[str, Json], again: bool) -> None:
         wire["type_form"] = form
 
 
-def _list_wire(dialect: int, flags: int, node: Node) -> Json:
+def _list_wire(flags: int, node: Node) -> Json:
     wire: dict[str, Json] = {}
     data = node.buffer.data
     opcode = data[node.tape.start(node.index)]
@@ -293,13 +293,13 @@ def _list_wire(dialect: int, flags: int, node: Node) -> Json:
     return wire
 
 
-def _map_wire(dialect: int, flags: int, node: Node) -> Json:
+def _map_wire(flags: int, node: Node) -> Json:
     wire: dict[str, Json] = {}
     _type_wire(node, wire, flags & NUMBERED != 0)
     return wire
 
 
-def _object_wire(dialect: int, flags: int, node: Node) -> Json:
+def _object_wire(flags: int, node: Node) -> Json:
     wire: dict[str, Json] = {}
     tape = node.tape
     data = node.buffer.data
@@ -395,13 +395,10 @@ def defining(form: int) -> int:
     return number
 
 
-def _register(make: Callable[[int, int, Node], Json]) -> list[int]:
-    """Register forms by dialect, for 64 combinations of flags each; the number of the first, for flags 0."""
-    firsts: list[int] = []
-    for dialect in range(4):
-        numbers = [hint(partial(make, dialect, flags)) for flags in range(64)]
-        firsts.append(numbers[0])
-    return firsts
+def _register(make: Callable[[int, Node], Json]) -> int:
+    """Register a form for each of 64 combinations of flags; the number of the first, for flags 0."""
+    numbers = [hint(partial(make, flags)) for flags in range(64)]
+    return numbers[0]
 
 
 LISTS: Final = _register(_list_wire)

@@ -136,7 +136,7 @@ class Heads(Parts):
 
     def flag_list(self, node: i64, flags: i64) -> None:
         """Add flags to the form of a list."""
-        first: i64 = forms.LISTS[self.dialect]
+        first: i64 = forms.LISTS
         form = self.tape.head(node) >> FORM_SHIFT & t.FORM_MASK
         earlier: i64 = 0
         if form:
@@ -187,7 +187,7 @@ class Heads(Parts):
             else:
                 flags |= forms.OPEN
         if flags:
-            self.tape.set_form(node, forms.LISTS[self.dialect] + flags)
+            self.tape.set_form(node, forms.LISTS + flags)
         return declared
 
     def _list_ended(self) -> tuple[i64, i64]:
@@ -249,7 +249,7 @@ class Heads(Parts):
                 elif size == 4:
                     flags = 0
         if flags:
-            self.tape.set_form(node, forms.MAPS[self.dialect] + flags)
+            self.tape.set_form(node, forms.MAPS + flags)
 
     # --- objects and their classes ------------------------------------------------------------------------
 
@@ -321,7 +321,7 @@ class Heads(Parts):
             flags |= forms.NAME
         form: i64 = 0
         if flags:
-            form = forms.OBJECTS[self.dialect] + flags
+            form = forms.OBJECTS + flags
         if definitions and not usual:
             form = forms.defining(int(form))
         return form

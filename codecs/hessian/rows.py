@@ -14,8 +14,6 @@ from wirelens.codecs.background import CHANGE
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.tape import Tape
 
-LEAST: Final = 32  # values of a row that is looked at
-LARGEST: Final = 9  # bytes of a number; fewer are the rest of one that is cut
 MOST: Final = 32.0  # bits, however long the row is
 GOES_ON: Final = 16.0  # bits of a count that goes on in another size: two known bytes or more
 ORDER: Final = 8  # sizes before a value, which foretell its size where they are in a fixed order
@@ -27,7 +25,7 @@ _ACTIONS: Final[dict[int, frozenset[int]]] = {
 
 
 def row_bits(dialect: int, tape: Tape) -> float:
-    """Bits of LEAST plain values or more, if they are numbers and dates in usual forms; else 0."""
+    """Bits of plain values, if they are numbers and dates in usual forms; else 0."""
     actions: set[int] = set()
     places = []
     numbers = []

@@ -1,19 +1,31 @@
 """Writing ints, longs, doubles and dates, in the form that a dialect's writer uses or that `$wire` gives."""
 
 from datetime import UTC, datetime, timedelta
+from struct import Struct
 from typing import Final
 
 from librt.strings import write_f64_be, write_i32_be, write_i64_be
 from mypy_extensions import i32, i64, mypyc_attr, u8
 
 from wirelens.codecs.hessian import vocabulary as d
-from wirelens.codecs.hessian.doubles import SINGLE, is_single, short_double
+from wirelens.codecs.hessian.doubles import short_double
 from wirelens.codecs.hessian.json_path import Place
 from wirelens.codecs.json_input import hex_bytes
 from wirelens.codecs.node import Json
 from wirelens.codecs.numbers import DATE_LENGTH, EPOCH, NO_DATE, read_date
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
+_SINGLE: Final = Struct(">f")
+
+
+def is_single(value: float) -> bool:
+    """True for a double that a single holds exactly; false for NaN."""
+    if value != value:
+        return False
+    try:
+        return bool(_SINGLE.unpack(_SINGLE.pack(value))[0] == value)
+    except OverflowError:
+        return False
 
 
 @mypyc_attr(acyclic=True)
@@ -150,7 +162,7 @@ class Scalars(Place):
                         return
             elif is_single(value):
                 out.append(0x6B)
-                out.write(SINGLE.pack(value))
+                out.write(_SINGLE.pack(value))
                 return
         out.append(0x44)
         if value != value:
@@ -187,7 +199,7 @@ class Scalars(Place):
             write_i32_be(out, i32(self.within(mills, 32, ".$wire")))
         elif form == "float" and dialect == d.DRAFT and (value != value or is_single(value)):
             out.append(0x6B)
-            out.write(SINGLE.pack(value) if value == value else b"\x7f\xc0\0\0")
+            out.write(_SINGLE.pack(value) if value == value else b"\x7f\xc0\0\0")
         elif isinstance(form, dict) and dialect == d.DRAFT and "float" in form:
             out.append(0x6B)
             content = hex_bytes(form["float"], self.error("", ".$wire.float").path)

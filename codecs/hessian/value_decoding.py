@@ -591,4 +591,4 @@ class Values(Heads):
         else:
             flags = 0
         if flags:
-            tape.set_form(node, forms.MAPS[self.dialect] + flags)
+            tape.set_form(node, forms.MAPS + flags)

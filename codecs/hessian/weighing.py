@@ -15,10 +15,11 @@ from wirelens.codecs import tape as t
 from wirelens.codecs.background import MEETS
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.message_forms import VALUES
-from wirelens.codecs.hessian.rows import LARGEST, LEAST, row_bits
 from wirelens.codecs.node import shortest_utf8
 from wirelens.codecs.tape import Tape
 
+LEAST_ROW: Final = 32  # values of a row of plain numbers that is looked at
+LARGEST_NUMBER: Final = 9  # bytes of a number; fewer are the rest of one that is cut
 MOST_NODES: Final = 4096  # of one message, that are weighed
 MOST_NUMBERS: Final = 8  # opcodes of ints and longs that count; the same number again if all bytes are used
 LONG_TEXT: Final = 16  # bytes of a text after whose length of two bytes or more a value has to start
@@ -137,7 +138,10 @@ class Weighing:
                 self.last_text = -1
             index = self.node(tape, words, index)
         self.data = data
-        if values and start == 0 and count - 2 >= LEAST and end - tape.end(count - 1) < LARGEST:
+        whole = end - tape.end(count - 1) < LARGEST_NUMBER
+        if values and start == 0 and count - 2 >= LEAST_ROW and whole:
+            from wirelens.codecs.hessian.rows import row_bits  # seldom needed
+
             self.row = row_bits(self.dialect, tape)
 
     def packets(self, tape: Tape) -> None:

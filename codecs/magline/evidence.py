@@ -33,7 +33,7 @@ def probe_specified(data: bytes, other: bytes) -> Evidence:
         reasons = (*reasons, "the other direction is Magline too")
     if _deployed_evidence(data).bits > 0:
         reasons = (*reasons, "the bytes also fit the deployed 12-byte head (magline-old)")
-    return result._replace(bits=bits, reasons=reasons)
+    return result.changed(bits=bits, reasons=reasons)
 
 
 def probe_deployed(data: bytes, other: bytes) -> Evidence:
@@ -48,7 +48,7 @@ def probe_deployed(data: bytes, other: bytes) -> Evidence:
         reasons = (*reasons, "the other direction is the old Magline too")
     if len(data) >= v.SPECIFIED_SIZE and SpecifiedHead(data, 0).usual():
         reasons = (*reasons, "the bytes also fit the specified 16-byte head (magline)")
-    return result._replace(bits=bits, reasons=reasons)
+    return result.changed(bits=bits, reasons=reasons)
 
 
 def resync_specified(data: bytes, start: i64, end: i64) -> i64:

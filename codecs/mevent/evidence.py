@@ -27,7 +27,7 @@ def probe(data: bytes, other: bytes) -> Evidence:
         opposite = _evidence(other)
         if proved(opposite.bits, opposite.whole, opposite.at_end):
             reasons = (*result.reasons, "the other direction is mevent too")
-            return result._replace(bits=result.bits + OTHER, reasons=reasons)
+            return result.changed(bits=result.bits + OTHER, reasons=reasons)
     return result
 
 
