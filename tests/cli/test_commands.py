@@ -225,6 +225,9 @@ def test_output_file_is_complete_or_absent(run: Run, tmp_path: Path) -> None:
     assert target.read_bytes() == b"\xca\xfe"
     assert target.stat().st_mode & 0o777 == 0o600
     assert os.listdir(tmp_path) == ["out.bin"]
+    refused = run("bytes", "--hex", "cafe", "-o", str(tmp_path))
+    assert refused.exit_code == 2
+    assert "is a directory" in refused.stderr
 
 
 def test_output_is_written_if_something_did_not_decode(run: Run, tmp_path: Path) -> None:
@@ -448,7 +451,9 @@ def test_what_a_piped_decode_imports() -> None:
         "try:\n    group(prog_name='wirelens')\n"
         "except SystemExit as end:\n    assert not end.code, end.code\n"
         "heavy = {'rich', 'pyspark', 'pyarrow', 'pandas', 'asyncio', 'subprocess', 'tempfile', 'socket'}\n"
-        "heavy |= {'dataclasses', 'importlib.metadata'}\n"
+        "heavy |= {'dataclasses', 'importlib.metadata', 'locale'}\n"
+        "heavy |= {'wirelens.codecs.file_kinds', 'wirelens.codecs.hessian.gadgets'}\n"
+        "heavy |= {'wirelens.codecs.hessian.java', 'wirelens.formatters.summary'}\n"
         "light = {'wirelens.codecs.captures', 'wirelens.codecs.captures.magic'}\n"
         "heavy |= {name for name in sys.modules if '.captures' in name} - light\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"

@@ -43,6 +43,7 @@ def completed(*words: str) -> list[str]:
         (("calls", "--where", "outcome=un"), {"outcome=unanswered"}),
         (("calls", "--where", "late"), {"late=", "late!=", "latency"}),
         (("help", "dec"), {"decode"}),
+        (("decode", "a/pat"), {"a/pat"}),  # the shell completes it
         (("stats", "--by", "service,meth"), {"service,method"}),
         (("decode", "--where", "zzz"), set()),
         (("decode", "--where", "outcome=o"), set()),
