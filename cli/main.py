@@ -64,26 +64,6 @@ Exit status: 0: success; 1: something did not decode, as the output reports;
 Environment: WIRELENS_PAGER or PAGER, WIRELENS_THEME (dark, light, either), COLUMNS, NO_COLOR, FORCE_COLOR."""
 
 
-@click.command(HELP)
-@click.argument(
-    "name",
-    required=False,
-    metavar="[COMMAND]",
-    shell_complete=lambda _ctx, _param, typed: [name for name in COMMANDS if name.startswith(typed)],
-)
-@click.pass_context
-def _help(ctx: click.Context, name: str | None) -> None:
-    """Show the help of a command."""
-    root = ctx.find_root()
-    group = root.command
-    assert isinstance(group, click.Group)
-    command = group if name is None else group.get_command(root, name)
-    if command is None:
-        raise _unknown(name or "", root)
-    inner = root if name is None else click.Context(command, info_name=name, parent=root)
-    click.echo(command.get_help(inner))
-
-
 class Commands(CommandWithHelp, click.Group):
     """Imports a command's module when the command is called or its help is shown."""
 
@@ -93,11 +73,9 @@ class Commands(CommandWithHelp, click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of that name, imported; None if there is none."""
-        if name == HELP:
-            return _help
-        if name not in COMMANDS:
+        if name != HELP and name not in COMMANDS:
             return None
-        module, _ = COMMANDS[name]
+        module = "wirelens.cli.help" if name == HELP else COMMANDS[name][0]
         command = import_module(module).command
         assert isinstance(command, click.Command)
         return command
@@ -108,8 +86,14 @@ class Commands(CommandWithHelp, click.Group):
         """Name, command and arguments; suggests a name for an unknown command."""
         name = args[0]
         if name not in COMMANDS and name != HELP and not name.startswith("-") and not ctx.resilient_parsing:
-            raise _unknown(name, ctx)
+            raise self.unknown(name, ctx)
         return super().resolve_command(ctx, args)
+
+    def unknown(self, name: str, ctx: click.Context) -> click.UsageError:
+        """The error for a command that does not exist."""
+        from wirelens.cli.suggestions import unknown
+
+        return click.UsageError(unknown(name, [*COMMANDS, HELP]), ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""
@@ -154,13 +138,6 @@ class Commands(CommandWithHelp, click.Group):
         except Exception as error:
             status = _report_error(error)
         sys.exit(status if isinstance(status, int) else 0)
-
-
-def _unknown(name: str, ctx: click.Context) -> click.UsageError:
-    """The error for a command that does not exist."""
-    from wirelens.cli.suggestions import unknown
-
-    return click.UsageError(unknown(name, [*COMMANDS, HELP]), ctx)
 
 
 def _report_error(error: Exception) -> int:

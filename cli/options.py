@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -13,15 +13,12 @@ from wirelens.cli.input_options import CaptureOptions, FlowChoice, InputOptions,
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Final
+    from typing import Any, Final, TypeVar
 
     from click.shell_completion import CompletionItem
 
-Command = TypeVar("Command", bound="Callable[..., Any]")
-Packed = InputOptions | CaptureOptions | MergeOptions | OutputOptions
-
-
-if TYPE_CHECKING:
+    Command = TypeVar("Command", bound=Callable[..., Any])
+    Packed = InputOptions | CaptureOptions | MergeOptions | OutputOptions
     Parameter = click.ParamType[str]
 else:
     Parameter = click.ParamType  # no generic before click 8.4

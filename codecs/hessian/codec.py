@@ -5,6 +5,7 @@ from typing import Final
 from librt.strings import BytesWriter
 from mypy_extensions import i64
 
+from wirelens.codecs import tape as t
 from wirelens.codecs.codec import CallFacts, Codec, Evidence, Exchange
 from wirelens.codecs.cursor import Cursor, DecodeError
 from wirelens.codecs.hessian import decoding, evidence, reading
@@ -95,7 +96,9 @@ class Hessian(Codec):
 
     def details(self, node: Node) -> list[str]:
         """An exception's stack trace."""
-        from wirelens.codecs.hessian import throwable
+        if node.kind != t.OBJECT and node.kind != t.MAP:
+            return []
+        from wirelens.codecs.hessian import throwable  # as above
 
         return throwable.stack_trace(node)
 
