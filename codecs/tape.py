@@ -20,7 +20,7 @@ assigns the others). `head` and `Tape.head` give it without next.
 
 from typing import Final, TypeAlias
 
-from librt.vecs import extend, vec
+from librt.vecs import append, extend, vec
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs.codes import Note
@@ -438,11 +438,29 @@ class Tape:
         self._faults = other._faults
         self.unchecked_names = other.unchecked_names
 
-    def paste(self, nodes: vec[i64], position: i64) -> i64:
-        """Write a subtree that was written before; returns its index.
+    def copied(self, node: i64) -> vec[i64]:
+        """A subtree as `paste` writes it again: its words, with next relative to its index.
 
-        `nodes` are its words, with next relative to its index; the span and a text's NUMBER to `position`.
+        Spans and the NUMBER of a text are relative to its start.
         """
+        start = self.start(node)
+        later = node << NEXT_SHIFT
+        both = start | start << END_SHIFT
+        words = self.words
+        at = node * WIDTH
+        end = self.next(node) * WIDTH
+        nodes = vec[i64]()
+        while at < end:
+            head = words[at + HEAD]
+            number = words[at + NUMBER]
+            if head & KIND_MASK == STRING16:
+                number -= start
+            nodes = append(append(append(nodes, head - later), words[at + SPAN] - both), number)
+            at += WIDTH
+        return nodes
+
+    def paste(self, nodes: vec[i64], position: i64) -> i64:
+        """Write a subtree that was `copied` before, from a position on; returns its index."""
         index = self.count
         at = index * WIDTH
         size = len(nodes)
@@ -549,3 +567,5 @@ if __file__.endswith(".py"):
     from wirelens.codecs import tape_uncompiled
 
     globals().update(_ROOM=list(_ROOM), doubled=tape_uncompiled.doubled)
+    for _name, _method in tape_uncompiled.METHODS.items():
+        setattr(Tape, _name, _method)

@@ -11,7 +11,7 @@ send, by an object's keys in JSON.
 
 from typing import Final
 
-from librt.vecs import append, vec
+from librt.vecs import vec
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
@@ -91,24 +91,12 @@ def learn_definition(tape: Tape, node: i64, data: bytes) -> None:
     start = tape.start(node)
     if tape.end(node) - start > _LONGEST:
         return
-    nodes = vec[i64]()
-    fields: i64 = -1
-    index = node
-    while index < tape.size():
-        head = tape.head(index)
-        number = tape.number(index)
-        if head & t.KIND_MASK == t.STRING16:
-            number -= start
-            fields += 1
-        nodes = append(nodes, head | (tape.next(index) - node) << t.NEXT_SHIFT)
-        nodes = append(nodes, tape.start(index) - start | (tape.end(index) - start) << t.END_SHIFT)
-        nodes = append(nodes, number)
-        index += 1
     if _last_layout[0] < _MOST_LAYOUTS:
         _last_layout[0] += 1
-        nodes[t.NUMBER] = t.class_number(0, _last_layout[0])
+        tape.set_number(node, t.class_number(0, _last_layout[0]))
+    fields = tape.number(tape.next(node + 1))  # of the LENGTH after the name
     name = tape.number(node + 1)
-    known = Definition(data[start : tape.end(node)], nodes, fields)
+    known = Definition(data[start : tape.end(node)], tape.copied(node), fields)
     _definitions[slot_of(data, name, tape.end(node + 1) - name)] = known
 
 
