@@ -46,6 +46,7 @@ INTERPRETED = (
     "codecs/hessian/gadgets.py",  # once for each class
     "codecs/hessian/java_time.py",  # for what is shown as Java prints it
     "codecs/hessian/rows.py",  # for rows of numbers at the top level
+    "codecs/hessian/value_decoding_uncompiled.py",
     "codecs/hessian/throwable.py",  # for stack traces
     "codecs/http2",  # frames are few, and much of the work is in large pieces of bytes
     "codecs/jsonb/encoding.py",  # messages one by one

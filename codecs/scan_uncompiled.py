@@ -7,11 +7,11 @@ from typing import Any, Final
 from librt.strings import BytesWriter
 
 SLOTS: Final = 1024  # as in scan.py
-_PLAIN: Final = re.compile(rb"[ !#-\[\]-~]*+")
+PLAIN: Final = re.compile(rb"[ !#-\[\]-~]*+")
 
 
 def _plain_end(data: bytes, at: int, end: int) -> int:
-    match = _PLAIN.match(data, at, end)
+    match = PLAIN.match(data, at, end)
     return at if match is None else match.end()
 
 

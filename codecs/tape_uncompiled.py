@@ -4,6 +4,7 @@ Decoding takes a sixth less time by it. A list takes some four times the memory 
 """
 
 from collections.abc import Callable
+from struct import Struct
 from typing import Any, Final
 
 from librt.vecs import extend, vec
@@ -12,11 +13,12 @@ from mypy_extensions import i64
 LISTED: Final = 1 << 11  # words; more of them are native numbers
 
 # as in tape.py
-_WIDTH: Final = 3
 _KIND_MASK: Final = 0xFF
 _STRING16: Final = 35
 _NEXT_SHIFT: Final = 26
-_END_SHIFT: Final = 32
+_BOTH: Final = 1 << 32 | 1  # the two halves of a span
+
+_BITS: Final = 64  # of a word
 
 
 def doubled(words: Any) -> Any:
@@ -25,49 +27,49 @@ def doubled(words: Any) -> Any:
     return words + words if listed else extend(vec[i64](words), words)
 
 
-def _copied(tape: Any, node: int) -> Any:
-    """See Tape.copied: each sort of word in a list, and the numbers that stay, by their place."""
-    start = tape.start(node)
-    end = tape.next(node) * _WIDTH
-    words = tape.words
-    heads = list(words[node * _WIDTH : end : _WIDTH])
-    numbers = list(words[node * _WIDTH + 2 : end : _WIDTH])
-    kept = []
-    for place, head in enumerate(heads):
-        heads[place] = head - (node << _NEXT_SHIFT)
-        if head & _KIND_MASK == _STRING16:
-            numbers[place] -= start
-        else:
-            kept.append((place, numbers[place]))
-    both = start | start << _END_SHIFT
-    return heads, [span - both for span in words[node * _WIDTH + 1 : end : _WIDTH]], numbers, kept
+class _Nodes:
+    """The words of a subtree, each relative, as the digits of one large number, with 64 bits for each.
+
+    The words at another place are a sum: of this number, the node's index times `by_index`, and its position
+    times `by_position`. No digit of it overflows, as long as no NUMBER is negative.
+    """
+
+    def __init__(self, words: list[int], start: int, node: int) -> None:
+        self.layout = Struct(f"<{len(words)}q")
+        self.words = self.by_index = self.by_position = 0
+        for place in range(0, len(words), 3):
+            head, span, number = words[place : place + 3]
+            shift = place * _BITS
+            is_text = head & _KIND_MASK == _STRING16
+            self.by_index |= 1 << _NEXT_SHIFT << shift
+            self.by_position |= (_BOTH | is_text << _BITS) << shift + _BITS
+            self.words |= (head | span << _BITS | number << 2 * _BITS) << shift
+        self.words -= node * self.by_index + start * self.by_position
 
 
-def _paste(tape: Any, nodes: Any, position: int) -> int:
-    """See Tape.paste: lists added to at once take a fourth of the time of a loop over words."""
-    heads, spans, numbers, kept = nodes
+def _copied(tape: Any, node: int) -> _Nodes:
+    """See Tape.copied."""
+    return _Nodes(list(tape.words[node * 3 : tape.next(node) * 3]), tape.start(node), node)
+
+
+def _paste(tape: Any, nodes: _Nodes, position: int) -> int:
+    """See Tape.paste: one sum takes an eighth of the time of a loop over the words."""
     index: int = tape.count
-    at = index * _WIDTH
-    end = at + len(heads) * _WIDTH
+    at = index * 3
+    layout = nodes.layout
+    added = nodes.words + index * nodes.by_index + position * nodes.by_position
+    pasted = layout.unpack(added.to_bytes(layout.size, "little"))
+    end = at + len(pasted)
     words = tape.words
     while end > len(words):
         words = tape._more(position)
-    later = index << _NEXT_SHIFT
-    both = position | position << _END_SHIFT
-    numbers = [number + position for number in numbers]
-    for place, number in kept:
-        numbers[place] = number
     if isinstance(words, list):
-        words[at:end:_WIDTH] = [head + later for head in heads]
-        words[at + 1 : end : _WIDTH] = [span + both for span in spans]
-        words[at + 2 : end : _WIDTH] = numbers
+        words[at:end] = pasted
     else:
-        for head, span, number in zip(heads, spans, numbers, strict=True):
-            words[at] = head + later
-            words[at + 1] = span + both
-            words[at + 2] = number
-            at += _WIDTH
-    tape.count = index + len(heads)
+        for word in pasted:
+            words[at] = word
+            at += 1
+    tape.count = end // 3
     return index
 
 

@@ -119,3 +119,7 @@ def double_shorter(value: float, bits: i64, dialect: i64) -> bool:
             return False
         return float(i64(value * 1000.0)) * 0.001 == value
     return single_fits(bits)
+
+
+if __file__.endswith(".py"):
+    globals().update(i64=int)  # a call of `i64` takes four times as long

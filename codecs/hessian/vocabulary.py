@@ -76,6 +76,8 @@ REMOTE: Final = 53
 DOUBLE_INT: Final = 54  # the layout of 2006 only
 DOUBLE_FIXED: Final = 55  # the layout of 2006 only
 
+LEAST_SECONDS: Final = 600_000_000  # minutes, in the year 3110: as seconds they are in 1989
+
 _COMMON: Final[dict[int, int]] = {
     0x42: BINARY_LAST,
     0x44: DOUBLE_8,
