@@ -159,7 +159,7 @@ class Values(Heads):
         actions = self.actions
         dialect = self.dialect
         final = dialect == d.FINAL
-        runs = _RUNS and (final or dialect == d.DRAFT)
+        runs = _RUNS and dialect != d.LAYOUT_2006
         wide = self.wide
         end = cursor.end
         pos = cursor.pos
@@ -179,7 +179,7 @@ class Values(Heads):
             if how == _COUNTED and left == 0:
                 if depth == 0:
                     break
-                tape.close(node, pos)
+                tape.shrink(node, tape.count, pos)  # as `close` does
                 depth -= 1
                 base = depth * _FRAME
                 node = stack[base]
@@ -187,10 +187,8 @@ class Values(Heads):
                 left = stack[base + 2]
                 declared = stack[base + 3]
                 continue
-            if runs and depth and definitions == 0:
-                most = left if how == _COUNTED else t.MOST_NODES
-                pos, done = read_run(dialect, tape, data, pos, end, most)
-                left -= done
+            if runs and depth and definitions == 0 and pos < end and actions[data[pos]] <= d.DATE_4:
+                pos, left = read_run(dialect, tape, data, pos, end, left)
                 if left == 0 and how == _COUNTED:
                     continue
             start = pos
@@ -244,7 +242,7 @@ class Values(Heads):
                 base = depth * _FRAME
                 if base >= len(stack):
                     tape.check_level(depth, start)
-                    stack = append(append(append(append(stack, 0), 0), 0), 0)
+                    stack = deeper(stack)
                 stack[base] = node
                 stack[base + 1] = how
                 stack[base + 2] = left
@@ -257,7 +255,10 @@ class Values(Heads):
                     classes = tables.classes
                     if class_at >= len(classes):
                         raise self.fail(start, "bad-value", start, self.no_class(index))
-                    if definitions or classes[class_at + CLASS_FLAGS] & (SAME | COSTLY):
+                    class_flags = classes[class_at + CLASS_FLAGS]
+                    if definitions == 1 and class_flags == 0 and class_at + CLASS_WORDS == len(classes):
+                        definitions = 0  # an object after its class definition, as is usual
+                    elif definitions or class_flags & (SAME | COSTLY):
                         head |= self.object_form(index, start, 0, definitions) << FORM_SHIFT
                         definitions = 0
                     references = tables.references
@@ -601,15 +602,26 @@ class Values(Heads):
             tape.set_form(node, forms.MAPS + flags)
 
 
-def read_run(dialect: i64, tape: Tape, data: bytes, pos: i64, end: i64, most: i64) -> tuple[i64, i64]:
-    """Read at most so many values without parts, in the forms that the dialect's writer sends.
+def deeper(stack: vec[i64]) -> vec[i64]:
+    """The stack with room for another container."""
+    return append(append(append(append(stack, 0), 0), 0), 0)
 
-    Returns the position after them, and their number. Compiled, the loop over values does this faster.
+
+def read_run(dialect: i64, tape: Tape, data: bytes, pos: i64, end: i64, left: i64) -> tuple[i64, i64]:
+    """Read values without parts, in the forms that the dialect's writer sends, as long as there are such.
+
+    `left`: at most this many, if it is above 0. Returns the position after them, and `left` less their
+    number. Compiled, the loop over values does this faster.
     """
-    return pos, 0
+    return pos, left
 
 
 if __file__.endswith(".py"):
     from wirelens.codecs.hessian import value_decoding_uncompiled
 
-    globals().update(_RUNS=True, read_run=value_decoding_uncompiled.read_run)
+    globals().update(
+        _RUNS=True,
+        _STACK=list(_STACK),
+        deeper=value_decoding_uncompiled.deeper,
+        read_run=value_decoding_uncompiled.read_run,
+    )
