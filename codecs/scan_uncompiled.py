@@ -7,11 +7,12 @@ from typing import Any, Final
 from librt.strings import BytesWriter
 
 SLOTS: Final = 1024  # as in scan.py
-PLAIN: Final = re.compile(rb"[ !#-\[\]-~]*+")
+_PLAIN: Final = re.compile(rb"[ !#-\[\]-~]*+")
+ODD: Final = re.compile(rb"[^ !#-\[\]-~]")  # any other byte
 
 
 def _plain_end(data: bytes, at: int, end: int) -> int:
-    match = PLAIN.match(data, at, end)
+    match = _PLAIN.match(data, at, end)
     return at if match is None else match.end()
 
 

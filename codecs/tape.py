@@ -320,6 +320,13 @@ class Tape:
         """Close an open node: its bytes end at `end`, its children with the last node written."""
         self.shrink(index, self.count, end)
 
+    def complete(self, index: i64, end: i64) -> None:
+        """As `close`, for a node that is as `open` wrote it but for its flags, in half the time."""
+        words = self.words
+        at = index * WIDTH
+        words[at + HEAD] |= self.count << NEXT_SHIFT
+        words[at + SPAN] |= end << END_SHIFT
+
     def close_from(self, index: i64, end: i64) -> None:
         """Close every open node from `index` on, after an error at `end`: what decoded stays a tree."""
         words = self.words

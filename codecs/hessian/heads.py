@@ -4,6 +4,7 @@ from librt.vecs import append
 from mypy_extensions import i64, mypyc_attr
 
 from wirelens.codecs import tape as t
+from wirelens.codecs.cursor import Cursor
 from wirelens.codecs.hessian import forms
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.parts import Parts
@@ -21,22 +22,28 @@ from wirelens.codecs.hessian.tables import (
     TYPE_FIRST,
     TYPE_NODE,
     TYPE_WORDS,
+    Tables,
 )
 from wirelens.codecs.hessian.well_known_classes import (
+    NO_DEFINITION,
     harmless,
     is_valued,
-    known_definition,
     learn_definition,
     names_number,
+    next_definition,
 )
 from wirelens.codecs.scan import plain_end
-from wirelens.codecs.tape import FORM_SHIFT, HIDDEN, SIMPLE
+from wirelens.codecs.tape import FORM_SHIFT, HIDDEN, SIMPLE, Tape
 from wirelens.codecs.words import count
 
 
 @mypyc_attr(acyclic=True)
 class Heads(Parts):
     """Reads what precedes the members of a container, into the tables of a scope. Base of `Values`."""
+
+    def __init__(self, cursor: Cursor, tape: Tape, tables: Tables) -> None:
+        super().__init__(cursor, tape, tables)
+        self.definition = NO_DEFINITION  # the last one that was known before
 
     # --- types --------------------------------------------------------------------------------------------
 
@@ -446,9 +453,10 @@ class Heads(Parts):
     def _known_class(self, start: i64, before: i64) -> bool:
         """Write the class definition at `start` from the table of known ones; False if it is not there."""
         cursor = self.cursor
-        known = known_definition(self.dialect, self.data, start, cursor.end)
+        known = next_definition(self.definition, self.dialect, self.data, start, cursor.end)
         if known is None:
             return False
+        self.definition = known
         tape = self.tape
         node = tape.paste(known.nodes, start)
         if before:

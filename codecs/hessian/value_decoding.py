@@ -56,6 +56,7 @@ _UNENDED: Final = 3  # a list of the draft with neither a length nor an end: by 
 _FRAME: Final = 4  # words of an open container on the stack: node, how it ends, values left, declared length
 
 _RUNS: Final = False  # whether `read_run` reads values: uncompiled it does
+_NONE: Final[vec[i64]] = vec[i64]()
 _STACK: Final[vec[i64]] = vec[i64]([0] * 32)  # initial room: eight open containers
 
 
@@ -65,7 +66,7 @@ class Values(Heads):
 
     def __init__(self, cursor: Cursor, tape: Tape, tables: Tables) -> None:
         super().__init__(cursor, tape, tables)
-        self.early: vec[i64] = vec[i64]()  # nodes after class definitions that are not followed by an object
+        self.early: vec[i64] = _NONE  # nodes after class definitions that are not followed by an object
         self.stack: vec[i64] = _STACK[:]
 
     def read(self, count: i64, field: i64 = 0) -> None:
@@ -106,7 +107,7 @@ class Values(Heads):
         tables.repeated = repeated
         tables.class_keys = None
         tables.type_keys = None
-        self.early = vec[i64]()
+        self.early = _NONE
         self.misplaced = -1
         try:
             self.wide = 1
@@ -133,7 +134,7 @@ class Values(Heads):
                 return
             tape.close_hidden(at)
             self.cursor.pos = at
-            self.early = vec[i64]()
+            self.early = _NONE
             if self._reads_one():
                 tape.note(MISPLACED, at, MISPLACED_TEXT, self.cursor.buffer)
 
@@ -179,7 +180,7 @@ class Values(Heads):
             if how == _COUNTED and left == 0:
                 if depth == 0:
                     break
-                tape.shrink(node, tape.count, pos)  # as `close` does
+                tape.complete(node, pos)
                 depth -= 1
                 base = depth * _FRAME
                 node = stack[base]
@@ -487,7 +488,7 @@ class Values(Heads):
         for index in self.early:
             form = tape.head(index) >> FORM_SHIFT & t.FORM_MASK
             tape.set_form(index, forms.defining(int(form)))
-        self.early = vec[i64]()
+        self.early = _NONE
 
     def stops(self, pos: i64) -> bool:
         """True where the values of a stream end before a position, because a message starts there."""

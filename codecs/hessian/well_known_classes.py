@@ -39,16 +39,22 @@ _NUMBER_SIZE: Final = 20  # bytes of either name
 
 @mypyc_attr(acyclic=True)
 class Definition:
-    """A class definition: its bytes from the opcode on, its nodes for `Tape.paste`, its number of fields."""
+    """A class definition: its bytes from the opcode on, its nodes for `Tape.paste`, its number of fields.
 
-    def __init__(self, data: bytes, nodes: vec[i64], fields: i64) -> None:
+    `slot` is its place in the table of definitions, and `following` that of the one that came next in a
+    message, which often does so again.
+    """
+
+    def __init__(self, data: bytes, nodes: vec[i64], fields: i64, slot: i64) -> None:
         self.data: Final = data
         self.nodes: Final = nodes
         self.fields: Final[i64] = fields
+        self.slot: Final[i64] = slot
+        self.following: i64 = 0
 
 
-_NO_DEFINITION: Final = Definition(b"", vec[i64](), 0)
-_definitions: Final[list[Definition]] = [_NO_DEFINITION] * SLOTS
+NO_DEFINITION: Final = Definition(b"", vec[i64](), 0, 0)  # before a message's first
+_definitions: Final[list[Definition]] = [NO_DEFINITION] * SLOTS
 _last_layout: Final[list[i64]] = [0]  # the number given last
 _MOST_LAYOUTS: Final = (1 << 31) - 1
 _harmless: Final[list[bytes]] = [b""] * SLOTS
@@ -95,8 +101,8 @@ def learn_definition(tape: Tape, node: i64, data: bytes) -> None:
         tape.set_number(node, t.class_number(0, _last_layout[0]))
     fields = tape.number(tape.next(node + 1))  # of the LENGTH after the name
     name = tape.number(node + 1)
-    known = Definition(data[start : tape.end(node)], tape.copied(node), fields)
-    _definitions[slot_of(data, name, tape.end(node + 1) - name)] = known
+    slot = slot_of(data, name, tape.end(node + 1) - name)
+    _definitions[slot] = Definition(data[start : tape.end(node)], tape.copied(node), fields, slot)
 
 
 def known_definition(dialect: i64, data: bytes, start: i64, end: i64) -> Definition | None:
@@ -123,6 +129,18 @@ def known_definition(dialect: i64, data: bytes, start: i64, end: i64) -> Definit
         return None
     known = find_definition(data, start, name, size)
     return None if known is None or start + len(known.data) > end else known
+
+
+def next_definition(before: Definition, dialect: i64, data: bytes, start: i64, end: i64) -> Definition | None:
+    """As `known_definition`, for the definition that comes after another one; in half the time."""
+    known = _definitions[before.following]
+    size = len(known.data)
+    if size and start + size <= end and starts_with(data, start, known.data):
+        return known
+    found = known_definition(dialect, data, start, end)
+    if found is not None:
+        before.following = found.slot
+    return found
 
 
 def skip_plain_class(data: bytes, pos: i64, end: i64) -> i64:
