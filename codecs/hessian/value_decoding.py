@@ -55,7 +55,7 @@ _PAIRS: Final = 2  # a map: by its z or Z
 _UNENDED: Final = 3  # a list of the draft with neither a length nor an end: by the end of what encloses it
 _FRAME: Final = 4  # words of an open container on the stack: node, how it ends, values left, declared length
 
-_RUNS: Final = False  # whether `read_run` reads values: uncompiled it does
+_RUNS: Final = False  # whether `read_run` is in use: uncompiled it is
 _NONE: Final[vec[i64]] = vec[i64]()
 _STACK: Final[vec[i64]] = vec[i64]([0] * 32)  # initial room: eight open containers
 

@@ -69,7 +69,7 @@ def _first_long(data: bytes, at: int) -> int | None:
 
 def _double_mill(data: bytes, at: int) -> int | None:
     value = read_i32_be(data, at + 1)
-    product = value * 0.001
+    product = float(value) * 0.001
     if int(product * 1000.0) != value or (product.is_integer() and short_double(product)):
         return None
     bits: int = read_i64_be(_DOUBLE.pack(product), 0)
@@ -136,7 +136,7 @@ def _table(dialect: int) -> list[_Entry]:
         d.DATE_8: (9, t.DATE, _date_8(dialect)),
         d.DATE_4: (5, t.DATE, _date_4),
     }
-    entries = []
+    entries: list[_Entry] = []
     for byte, action in enumerate(d.TABLES[dialect]):
         if action == d.STRING_SHORT:
             entries.append((1 + byte, _TEXT, None))
@@ -168,6 +168,7 @@ def read_run(dialect: int, tape: Any, data: bytes, pos: int, end: int, left: int
     later = (first + 1) * _STEP
     try:
         for _ in range(left if left > 0 else t.MOST_NODES):
+            number: Any
             size, head, number = table[data[pos]]
             after = pos + size
             if after > end:

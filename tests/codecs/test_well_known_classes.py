@@ -6,7 +6,7 @@ import pytest
 from checks import inputs
 
 from wirelens.codecs import decode, encode
-from wirelens.codecs.hessian import well_known_classes
+from wirelens.codecs.hessian import value_decoding, well_known_classes
 from wirelens.codecs.scan import slot_of
 from wirelens.codecs.tape import CLASS, HEAD, KIND_MASK, LOW_HALF, NUMBER, WIDTH
 
@@ -15,7 +15,7 @@ HESSIAN = ("hessian1", "hessian2-draft", "hessian2")
 
 def forget() -> None:
     for slot in range(len(well_known_classes._definitions)):
-        well_known_classes._definitions[slot] = well_known_classes._NO_DEFINITION
+        well_known_classes._definitions[slot] = well_known_classes.NO_DEFINITION
         well_known_classes._harmless[slot] = b""
 
 
@@ -42,7 +42,7 @@ def test_the_third_time_is_as_the_first(protocol: str) -> None:
         for _ in range(3):
             assert told(data, protocol) == first
         learned += any(
-            one is not well_known_classes._NO_DEFINITION for one in well_known_classes._definitions
+            one is not well_known_classes.NO_DEFINITION for one in well_known_classes._definitions
         )
     assert (learned > 50) == (protocol != "hessian1")
 
@@ -138,3 +138,18 @@ def test_what_is_very_long_is_not_kept() -> None:
     assert all(len(known.data) <= 1 << 13 for known in well_known_classes._definitions)
     assert all(len(known) <= 1 << 10 for known in well_known_classes._harmless)
     assert b"com.example.Point" in well_known_classes._harmless
+
+
+@pytest.mark.parametrize("protocol", HESSIAN)
+def test_the_interpreters_own_way_reads_the_same(protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values that it reads by a table give the tapes that the loop over values gives, damaged ones too."""
+    if not value_decoding._RUNS:
+        pytest.skip("compiled")
+    chance = random.Random(5)
+    some = chance.sample(inputs(protocol), 150)
+    for data in some[:]:
+        at = chance.randrange(len(data))
+        some += [data[:at], data[:at] + chance.randbytes(1) + data[at + 1 :]]
+    by_table = [told(data, protocol) for data in some]
+    monkeypatch.setattr(value_decoding, "_RUNS", False)
+    assert [told(data, protocol) for data in some] == by_table
