@@ -250,7 +250,7 @@ class Tape:
         at = index * WIDTH
         words = self.words
         if at == len(words):
-            words = self._more(start)
+            words = self.more(start)
         words[at + HEAD] = head | (index + 1) << NEXT_SHIFT
         words[at + SPAN] = start | end << END_SHIFT
         words[at + NUMBER] = number
@@ -278,7 +278,7 @@ class Tape:
             wide = extend(wide, more if size - len(wide) >= len(more) else more[: size - len(wide)])
         self.words = wide
 
-    def _more(self, start: i64) -> vec[i64]:
+    def more(self, start: i64) -> vec[i64]:
         """Make room for more nodes, of which the next starts at `start`; the words. Raises `limit`."""
         count = self.count
         if count >= MOST_NODES:
@@ -309,7 +309,7 @@ class Tape:
         at = index * WIDTH
         words = self.words
         if at == len(words):
-            words = self._more(start)
+            words = self.more(start)
         words[at + HEAD] = head
         words[at + SPAN] = start
         words[at + NUMBER] = number
@@ -473,7 +473,7 @@ class Tape:
         size = len(nodes)
         words = self.words
         while at + size > len(words):
-            words = self._more(position)
+            words = self.more(position)
         place: i64 = 0
         both = position | position << END_SHIFT
         later = index << NEXT_SHIFT

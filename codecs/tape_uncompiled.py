@@ -62,7 +62,7 @@ def _paste(tape: Any, nodes: _Nodes, position: int) -> int:
     end = at + len(pasted)
     words = tape.words
     while end > len(words):
-        words = tape._more(position)
+        words = tape.more(position)
     if isinstance(words, list):
         words[at:end] = pasted
     else:

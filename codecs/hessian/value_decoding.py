@@ -160,7 +160,6 @@ class Values(Heads):
         actions = self.actions
         dialect = self.dialect
         final = dialect == d.FINAL
-        runs = _RUNS and dialect != d.LAYOUT_2006
         wide = self.wide
         end = cursor.end
         pos = cursor.pos
@@ -188,7 +187,7 @@ class Values(Heads):
                 left = stack[base + 2]
                 declared = stack[base + 3]
                 continue
-            if runs and depth and definitions == 0 and pos < end and actions[data[pos]] <= d.DATE_4:
+            if _RUNS and depth and definitions == 0 and pos < end and actions[data[pos]] <= d.DATE_4:
                 pos, left = read_run(dialect, tape, data, pos, end, left)
                 if left == 0 and how == _COUNTED:
                     continue
@@ -306,10 +305,8 @@ class Values(Heads):
                 continue
             elif action == d.NULL:
                 tape.leaf(head | t.NULL, start, pos, 0)
-            elif action == d.TRUE:
-                tape.leaf(head | t.BOOL, start, pos, 1)
-            elif action == d.FALSE:
-                tape.leaf(head | t.BOOL, start, pos, 0)
+            elif d.TRUE <= action <= d.FALSE:
+                tape.leaf(head | t.BOOL, start, pos, d.FALSE - action)
             elif action == d.LONG_8:
                 if end - pos < 8:
                     raise self.cut(start, 9, "a long")

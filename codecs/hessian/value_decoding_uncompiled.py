@@ -149,7 +149,7 @@ def _table(dialect: int) -> list[_Entry]:
     return entries
 
 
-_TABLES: Final = {dialect: _table(dialect) for dialect in (d.V1, d.DRAFT, d.FINAL)}
+_TABLES: Final = (*map(_table, (d.V1, d.DRAFT, d.FINAL)), [_LEFT] * 256)  # that of 2006 is left to the loop
 _STEP: Final = 1 << t.NEXT_SHIFT
 
 

@@ -41,9 +41,7 @@ def test_the_third_time_is_as_the_first(protocol: str) -> None:
         first = told(data, protocol)
         for _ in range(3):
             assert told(data, protocol) == first
-        learned += any(
-            one is not well_known_classes.NO_DEFINITION for one in well_known_classes._definitions
-        )
+        learned += any(one is not well_known_classes.NO_DEFINITION for one in well_known_classes._definitions)
     assert (learned > 50) == (protocol != "hessian1")
 
 
