@@ -14,6 +14,7 @@ from typing import Final
 from librt.vecs import vec
 from mypy_extensions import i64, mypyc_attr
 
+from wirelens.codecs import tape as t
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.scan import SLOTS, plain_end, slot_of, starts_with
 from wirelens.codecs.tape import Tape
