@@ -155,7 +155,8 @@ _STEP: Final = 1 << t.NEXT_SHIFT
 
 def deeper(stack: Any) -> Any:
     """See value_decoding.deeper."""
-    return [*stack, 0, 0, 0, 0]
+    stack += (0, 0, 0, 0)
+    return stack
 
 
 def read_run(dialect: int, tape: Any, data: bytes, pos: int, end: int, left: int) -> tuple[int, int]:
