@@ -308,7 +308,7 @@ def test_any_value_comes_back(value: Any) -> None:
     (record,) = codecs.decode(data, "jsonb")
     assert record.error is None
     text = record.json_text()
-    assert "$wire" not in text
+    assert '"$wire": ' not in text
     assert codecs.encode([codecs.loads(text)]) == data
 
 
