@@ -65,6 +65,7 @@ def chain(data: bytes, start: i64, end: i64, most: int) -> Chain:
     found = Chain()
     at = start
     bits = 0.0
+    promised = False
     while found.frames < most and at < end:
         head = data[at : min(end, at + len(v.PREFACE))]
         if v.PREFACE.startswith(head):
@@ -89,6 +90,9 @@ def chain(data: bytes, start: i64, end: i64, most: int) -> Chain:
                 _usual(data, following) or data.startswith(v.PREFACE, following)
             ):
                 cost += MEETS
+        promised = promised or frame_type == v.PUSH_PROMISE
+        if not promised and data[at + 8] & 1 == 0 and any(data[at + 5 : at + 9]):
+            cost = 0.0  # an even stream is a server's own (RFC 9113, 5.1.1), which it has to promise
         if following > end:
             at = end + 1
             break
