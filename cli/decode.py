@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from wirelens.formatters.summary import Summaries
 
 OTHERS_NAMED: Final = 3  # files of a kind
+START: Final = 1 << 10  # bytes of an input that are kept, to tell what it looks like if nothing knows it
 FORMATS: Final = ("tree", "hex", "summary", "json", "jsonl", "dot", "mermaid", "html", "svg")
 
 EPILOG: Final = """\b
@@ -201,7 +202,7 @@ class Run:
         report = self.verbose and self.protocol is None
         start = last = b""
         for chunk in item.chunks:
-            start = start or chunk
+            start = start or chunk[:START]
             if item.live:
                 records = decoder.feed(chunk)
             else:  # one chunk late, so that the last one is decoded together with the end
