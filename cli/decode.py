@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wirelens.formatters.summary import Summaries
 
 OTHERS_NAMED: Final = 3  # files of a kind
-START: Final = 1 << 10  # bytes of an input that are kept, to tell what it looks like if nothing knows it
+START: Final = 1 << 10  # bytes of an input that are kept for `looks_like`, which asks for half as many
 FORMATS: Final = ("tree", "hex", "summary", "json", "jsonl", "dot", "mermaid", "html", "svg")
 
 EPILOG: Final = """\b

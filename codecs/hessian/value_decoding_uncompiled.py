@@ -29,29 +29,29 @@ _TEXT: Final = t.STRING16 | t.SIMPLE
 _DOUBLE: Final = Struct(">d")
 
 
-def _int_2(data: bytes, at: int) -> int | None:
-    value = (data[at] - 0xC8 << 8) + data[at + 1]
-    return None if -16 <= value <= 47 else value
+def _two(base: int, least: int, most: int) -> _Read:
+    """Of a number in two bytes, the first `base` for 0; numbers from `least` to `most` take one byte."""
+
+    def read(data: bytes, at: int) -> int | None:
+        value = (data[at] - base << 8) + data[at + 1]
+        return None if least <= value <= most else value
+
+    return read
 
 
-def _int_3(data: bytes, at: int) -> int | None:
-    value = (data[at] - 0xD4 << 16) + (read_i16_be(data, at + 1) & 0xFFFF)
-    return None if -0x800 <= value <= 0x7FF else value
+def _three(base: int) -> _Read:
+    """As `_two`, of a number in three bytes."""
+
+    def read(data: bytes, at: int) -> int | None:
+        value = (data[at] - base << 16) + (read_i16_be(data, at + 1) & 0xFFFF)
+        return None if -0x800 <= value <= 0x7FF else value
+
+    return read
 
 
 def _int_4(data: bytes, at: int) -> int | None:
     value = read_i32_be(data, at + 1)
     return None if -0x40000 <= value <= 0x3FFFF else value
-
-
-def _long_2(data: bytes, at: int) -> int | None:
-    value = (data[at] - 0xF8 << 8) + data[at + 1]
-    return None if -8 <= value <= 15 else value
-
-
-def _long_3(data: bytes, at: int) -> int | None:
-    value = (data[at] - 0x3C << 16) + (read_i16_be(data, at + 1) & 0xFFFF)
-    return None if -0x800 <= value <= 0x7FF else value
 
 
 def _long_8(data: bytes, at: int) -> int | None:
@@ -122,11 +122,11 @@ def _table(dialect: int) -> list[_Entry]:
         d.NULL: (1, t.NULL, 0),
         d.TRUE: (1, t.BOOL, 1),
         d.FALSE: (1, t.BOOL, 0),
-        d.INT_2: (2, t.INT, _int_2),
-        d.INT_3: (3, t.INT, _int_3),
+        d.INT_2: (2, t.INT, _two(0xC8, -16, 47)),
+        d.INT_3: (3, t.INT, _three(0xD4)),
         d.INT_4: (5, t.INT, _first_int if first else _int_4),
-        d.LONG_2: (2, t.LONG, _long_2),
-        d.LONG_3: (3, t.LONG, _long_3),
+        d.LONG_2: (2, t.LONG, _two(0xF8, -8, 15)),
+        d.LONG_3: (3, t.LONG, _three(0x3C)),
         d.LONG_4: (5, t.LONG, _int_4),
         d.LONG_8: (9, t.LONG, _first_long if first else _long_8),
         d.DOUBLE_0: (1, t.DOUBLE, 0),
