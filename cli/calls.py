@@ -41,13 +41,13 @@ SORTS: Final = ("latency", "time", "bytes")
 @options.captures
 @options.where("calls", "outcome=error and late=true, latency>100ms, request.body.arguments[0]=5, TEXT")
 @server_side
-@click.option(
+@options.option(
     "--sort",
     type=click.Choice(SORTS),
     help="Slowest first, oldest first, or most bytes first; by default in the order of the requests.",
 )
-@click.option("--limit", type=click.IntRange(0), metavar="N", help="At most this many calls.")
-@click.option(
+@options.option("--limit", type=click.IntRange(0), metavar="N", help="At most this many calls.")
+@options.option(
     "--call",
     "chosen",
     type=click.IntRange(1),

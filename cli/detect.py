@@ -37,7 +37,7 @@ that leads to a valid next header counts its bits. Exit status: 0: named; 1: unk
 @options.command(EPILOG)
 @options.inputs
 @options.merging
-@click.option("--all", "everything", is_flag=True, help="Show every candidate, however weak.")
+@options.option("--all", "everything", is_flag=True, help="Show every candidate, however weak.")
 @options.style("text", "json")
 @options.output
 @click.pass_context

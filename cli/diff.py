@@ -48,16 +48,16 @@ Exit status: 0: the same; 1: different; 2: an input could not be read or compare
 @options.command(EPILOG)
 @options.captures
 @options.where("messages", "kind=request, method=find and service~Order, TEXT")
-@click.option(
+@options.option(
     "--ignore",
     "ignored_paths",
     multiple=True,
     metavar="PATH",
     help="Do not compare the values at this path: body.arguments[0].x, lines[*].price, ..name.",
 )
-@click.option("--ignore-dates", is_flag=True, help="Do not compare dates and times, in any form.")
-@click.option("--ignore-ids", is_flag=True, help="Do not compare ids of messages, requests and traces.")
-@click.option(
+@options.option("--ignore-dates", is_flag=True, help="Do not compare dates and times, in any form.")
+@options.option("--ignore-ids", is_flag=True, help="Do not compare ids of messages, requests and traces.")
+@options.option(
     "--wire",
     is_flag=True,
     help="Show other wire forms and reference numbers of equal values, lengths and checksums too.",

@@ -25,7 +25,7 @@ Check = tuple[str, str, str]
 
 
 @options.command(EPILOG)
-@click.option("--start", is_flag=True, help="Also start Spark and run a small job.")
+@options.option("--start", is_flag=True, help="Also start Spark and run a small job.")
 @click.pass_context
 def command(ctx: click.Context, start: bool) -> None:
     """Report what is installed and set up, what is not, and what to do.

@@ -33,7 +33,7 @@ or, with --as, messages written by hand. Records of several directions of a capt
 
 @options.command(EPILOG)
 @click.argument("paths", nargs=-1, type=options.PATH, metavar="[FILE]...")
-@click.option("--json", "texts", multiple=True, metavar="TEXT", help="JSON on the command line.")
+@options.option("--json", "texts", multiple=True, metavar="TEXT", help="JSON on the command line.")
 @options.message_protocol
 @options.record_flow
 @options.kind

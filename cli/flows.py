@@ -46,7 +46,7 @@ CELL_END: Final = "\0"
 
 @options.command(EPILOG)
 @options.captures
-@click.option("--all", "everything", is_flag=True, help="List flows of other protocols too.")
+@options.option("--all", "everything", is_flag=True, help="List flows of other protocols too.")
 @options.where(
     "flows with messages", "exception~Timeout, latency>1s, client=10.0.0.0/8; numbers stay the flow's"
 )

@@ -1,4 +1,4 @@
-"""The option of every command that shows its help."""
+"""Options whose help is as it stands, and the one of every command that shows its help."""
 
 from __future__ import annotations
 
@@ -7,9 +7,21 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from typing import Final
+    from collections.abc import Sequence
+    from typing import Any, Final
 
 CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Option(click.Option):
+    """An option whose help is its text as it is: a line.
+
+    click's own removes indentation with `inspect`, whose import is a tenth of the start of a command.
+    """
+
+    def __init__(self, names: Sequence[str], help: str | None = None, **settings: Any) -> None:
+        super().__init__(names, **settings)
+        self.help = help
 
 
 class CommandWithHelp(click.Command):
@@ -18,12 +30,12 @@ class CommandWithHelp(click.Command):
     click's own asks gettext for a translation, which imports `locale`: 2 % of the start of a command.
     """
 
-    own_help: click.Option | None = None
+    own_help: Option | None = None
 
-    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+    def get_help_option(self, ctx: click.Context) -> Option | None:
         """The option that shows the help; always the same object, as click compares options by identity."""
         if self.own_help is None:
-            self.own_help = click.Option(
+            self.own_help = Option(
                 self.get_help_option_names(ctx),
                 is_flag=True,
                 is_eager=True,

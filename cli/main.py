@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING
 # Before the imports: neither what modules make nor trees have cycles, so collecting often only costs time.
 gc.set_threshold(50_000, 20, 50)
 
-import click  # noqa: E402
+from wirelens.cli.later import Later  # noqa: E402
 
-from wirelens.cli.help_option import CONTEXT, CommandWithHelp  # noqa: E402
+# An eighth of click's import, for what no command uses until it shows help or an error.
+with Later("inspect"):
+    import click
+
+from wirelens.cli.help_option import CONTEXT, CommandWithHelp, Option  # noqa: E402
 from wirelens.cli.stderr import warn  # noqa: E402
 
 if TYPE_CHECKING:
@@ -182,6 +186,7 @@ def _debug(_ctx: click.Context, _option: click.Parameter, requested: bool) -> No
 @click.option(
     "-V",
     "--version",
+    cls=Option,
     is_flag=True,
     expose_value=False,
     is_eager=True,
@@ -190,6 +195,7 @@ def _debug(_ctx: click.Context, _option: click.Parameter, requested: bool) -> No
 )
 @click.option(
     "--debug",
+    cls=Option,
     is_flag=True,
     expose_value=False,
     callback=_debug,

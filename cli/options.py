@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from wirelens.cli.help_option import CONTEXT, CommandWithHelp
+from wirelens.cli.help_option import CONTEXT, CommandWithHelp, Option
 from wirelens.cli.input_options import CaptureOptions, FlowChoice, InputOptions, MergeOptions, OutputOptions
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ def command(
 ) -> Callable[[Callable[..., Any]], CommandWithHelp]:
     """What makes a function a command, whose help ends with `epilog`."""
     return click.command(cls=kind, context_settings=CONTEXT, epilog=epilog)
+
+
+def option(*names: str, **settings: Any) -> Callable[[Command], Command]:
+    """An option of a command, as click's decorator of this name makes it."""
+    return click.option(*names, cls=Option, **settings)
 
 
 class Path(Parameter):
@@ -154,14 +159,14 @@ def inputs(function: Command) -> Command:
     """INPUT…, --hex and --input: the command gets them as `input_options`."""
     function = _packed(function, "input_options", InputOptions)
     for decorate in (
-        click.option(
+        option(
             "--input",
             "form",
             type=FORM,
             metavar="FORM",
             help="Read the input in this form; recognised by default. `protocols --forms` lists them.",
         ),
-        click.option(
+        option(
             "--hex",
             "texts",
             multiple=True,
@@ -196,7 +201,7 @@ POINT: Final = Point()
 
 def point(function: Command) -> Command:
     """--point."""
-    decorate = click.option(
+    decorate = option(
         "--point",
         type=POINT,
         default="none",
@@ -212,7 +217,7 @@ def merging(function: Command) -> Command:
     function = _packed(function, "merge_options", MergeOptions)
     for decorate in (
         point,
-        click.option(
+        option(
             "--separate",
             is_flag=True,
             help="Read each capture by itself; by default several are merged into one, by time.",
@@ -224,7 +229,7 @@ def merging(function: Command) -> Command:
 
 def protocol(function: Command) -> Command:
     """--as."""
-    decorate = click.option(
+    decorate = option(
         "--as",
         "protocol",
         type=PROTOCOL,
@@ -236,7 +241,7 @@ def protocol(function: Command) -> Command:
 
 def message_protocol(function: Command) -> Command:
     """--as of a command that encodes."""
-    decorate = click.option(
+    decorate = option(
         "--as",
         "protocol",
         type=PROTOCOL,
@@ -248,7 +253,7 @@ def message_protocol(function: Command) -> Command:
 
 def record_flow(function: Command) -> Command:
     """--flow of a command that reads records."""
-    decorate = click.option(
+    decorate = option(
         "--flow",
         metavar="FLOW",
         help="Only records of this direction of a capture's flow: 1c from the client, 1s from the server, "
@@ -260,13 +265,13 @@ def record_flow(function: Command) -> Command:
 def selection(function: Command) -> Command:
     """--flow, --port of a command that reads captures."""
     for decorate in (
-        click.option(
+        option(
             "--port",
             type=click.IntRange(0, 65535),
             metavar="PORT",
             help="Only flows with this port, of either side.",
         ),
-        click.option(
+        option(
             "--flow",
             type=FLOW,
             metavar="N",
@@ -316,7 +321,7 @@ class Expression(Parameter):
 
 def where(rows: str, examples: str) -> Callable[[Command], Command]:
     """--where of a command whose rows are called `rows`."""
-    return click.option(
+    return option(
         "--where",
         multiple=True,
         type=Expression(rows),
@@ -327,7 +332,7 @@ def where(rows: str, examples: str) -> Callable[[Command], Command]:
 
 def style(*names: str) -> Callable[[Command], Command]:
     """--format, one of `names`: the command gets it as `style`. The first is the default."""
-    return click.option(
+    return option(
         "-f",
         "--format",
         "style",
@@ -341,24 +346,24 @@ def output(function: Command) -> Command:
     """-o, --color, --theme, --ascii, --width, --pager, -v: the command gets them as `output_options`."""
     function = _packed(function, "output_options", OutputOptions)
     for decorate in (
-        click.option("-v", "--verbose", is_flag=True, help="Report on stderr how the input was read."),
-        click.option(
+        option("-v", "--verbose", is_flag=True, help="Report on stderr how the input was read."),
+        option(
             "--pager/--no-pager",
             default=True,
             help="Page long output on a terminal, with WIRELENS_PAGER, PAGER or less.",
         ),
-        click.option(
+        option(
             "--width",
             type=click.IntRange(20),
             metavar="CELLS",
             help="Shorten lines to this width; that of the terminal by default.",
         ),
-        click.option(
+        option(
             "--ascii",
             is_flag=True,
             help="Draw with ASCII only; the default in a locale without UTF-8.",
         ),
-        click.option(
+        option(
             "--theme",
             type=click.Choice(["auto", "dark", "light", "either"]),
             default="auto",
@@ -366,13 +371,13 @@ def output(function: Command) -> Command:
             metavar="dark|light|either",
             help="Colours for this background; by default the terminal is asked for its own.",
         ),
-        click.option(
+        option(
             "--color",
             type=click.Choice(["auto", "always", "never"]),
             default="auto",
             help="Whether to use colour; auto: on terminals.",
         ),
-        click.option(
+        option(
             "-o",
             "--output",
             "target",
@@ -387,7 +392,7 @@ def output(function: Command) -> Command:
 
 def kind(function: Command) -> Command:
     """--to."""
-    decorate = click.option(
+    decorate = option(
         "--to",
         "kind",
         type=click.Choice(["raw", "hex", "dump", "c"]),

@@ -27,15 +27,15 @@ Examples:
 
 @options.command(EPILOG)
 @click.argument("protocol", type=options.PROTOCOL, required=False)
-@click.option(
+@options.option(
     "--example",
     is_flag=False,
     flag_value="",
     metavar="[NAME]",
     help="Print a message of PROTOCOL in JSON, which `wirelens encode` takes.",
 )
-@click.option("--codes", is_flag=True, help="List the codes of notes and errors instead.")
-@click.option("--forms", is_flag=True, help="List the forms of input, for --input, instead.")
+@options.option("--codes", is_flag=True, help="List the codes of notes and errors instead.")
+@options.option("--forms", is_flag=True, help="List the forms of input, for --input, instead.")
 @options.style("text", "json")
 @options.output
 def command(

@@ -44,8 +44,8 @@ the sentences of errors. Look at the page before it goes to strangers."""
 @options.command(EPILOG)
 @options.captures
 @options.where("messages", "kind=response and status!=OK, method=find")
-@click.option("--redact", is_flag=True, help="Replace values, keys of maps, addresses and file names.")
-@click.option("--redact-numbers", is_flag=True, help="Replace numbers, dates and ports too.")
+@options.option("--redact", is_flag=True, help="Replace values, keys of maps, addresses and file names.")
+@options.option("--redact-numbers", is_flag=True, help="Replace numbers, dates and ports too.")
 @options.output
 @click.pass_context
 def command(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wirelens.cli import options
 from wirelens.cli.help_option import CommandWithHelp
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ OPTION: Final = "--server-side"
 
 def server_side(function: Command) -> Command:
     """--server-side; its command is a `ManyValues`."""
-    decorate = click.option(
+    decorate = options.option(
         OPTION,
         "server_paths",
         multiple=True,

@@ -74,7 +74,7 @@ def _dimensions(_ctx: click.Context, _param: click.Parameter, typed: str) -> lis
 @options.command(EPILOG)
 @options.captures
 @options.where("calls", "service~Order, outcome=error, latency>100ms, TEXT")
-@click.option(
+@options.option(
     "--by",
     multiple=True,
     type=Dimensions(),
@@ -82,7 +82,7 @@ def _dimensions(_ctx: click.Context, _param: click.Parameter, typed: str) -> lis
     metavar="NAME[,NAME]...",
     help=f"Group by these: {', '.join(DIMENSIONS)}; by service and method if not given.",
 )
-@click.option(
+@options.option(
     "--sort",
     type=click.Choice((*NAMES, *TIMES, *SIZES, "name")),
     default="calls",
@@ -90,14 +90,14 @@ def _dimensions(_ctx: click.Context, _param: click.Parameter, typed: str) -> lis
     help=f"The column to sort by, largest first: {', '.join((*NAMES, *TIMES, *SIZES))}; or name, in order. "
     "Default: calls.",
 )
-@click.option(
+@options.option(
     "--every",
     "every_us",
     type=Every(),
     metavar="DURATION",
     help="Of a pipe: show the table each time this has passed, as 5s.",
 )
-@click.option("--sizes", is_flag=True, help="Show which fields of the messages carry the bytes.")
+@options.option("--sizes", is_flag=True, help="Show which fields of the messages carry the bytes.")
 @options.style("text", "json", "csv")
 @options.output
 @click.pass_context

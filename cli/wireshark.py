@@ -28,9 +28,9 @@ Fields: wirelens.protocol, .kind, .service, .method, .status, .exception, .outco
 
 
 @options.command(EPILOG)
-@click.option("--install", is_flag=True, help="Write the plug-in into Wireshark's folder for Lua plug-ins.")
-@click.option("--uninstall", is_flag=True, help="Remove it from there.")
-@click.option(
+@options.option("--install", is_flag=True, help="Write the plug-in into Wireshark's folder for Lua plug-ins.")
+@options.option("--uninstall", is_flag=True, help="Remove it from there.")
+@options.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
     help="That folder, if it is another than Wireshark reports.",

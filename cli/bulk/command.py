@@ -38,101 +38,101 @@ EVERY_SECONDS: Final = 10.0  # between two looks at the sources with --watch
 @options.command(EPILOG)
 @click.argument("places", nargs=-1, required=True, metavar="SRC... DST")
 @options.protocol
-@click.option(
+@options.option(
     "--format",
     "form",
     type=click.Choice(["parquet", "delta", "jsonl"]),
     default="parquet",
     help="Format of the tables: Parquet (the default), Delta Lake, JSON lines.",
 )
-@click.option(
+@options.option(
     "--separate",
     is_flag=True,
     help="Decode each file by itself: for captures that are not parts of one.",
 )
 @options.point
 @options.where("messages", "protocol=dubbo and kind=request, latency>100ms, TEXT")
-@click.option(
+@options.option(
     "--mode",
     type=click.Choice(["errorifexists", "overwrite", "append"]),
     default="errorifexists",
     help="What to do if DST holds a result: refuse (the default), replace it, or add to it.",
 )
-@click.option(
+@options.option(
     "--resume", is_flag=True, help="Add what is new since the last run; keep streams open for the next."
 )
-@click.option(
+@options.option(
     "--final", is_flag=True, help="With --resume: the last run; unfinished streams go to the quarantine."
 )
-@click.option(
+@options.option(
     "--watch", is_flag=True, help="Stay, and convert what is new as --resume does, until Ctrl-C or SIGTERM."
 )
-@click.option(
+@options.option(
     "--every",
     type=click.FloatRange(0.1),
     default=None,
     metavar="SECONDS",
     help="With --watch: the time between two looks at SRC; 10 by default.",
 )
-@click.option(
+@options.option(
     "--redo",
     "redo_files",
     multiple=True,
     metavar="FILE",
     help="Convert FILE of SRC again, and the captures that share flows with it; may be repeated.",
 )
-@click.option(
+@options.option(
     "--redo-quarantine",
     is_flag=True,
     help="Convert again all files with something that did not decode.",
 )
-@click.option(
+@options.option(
     "--redo-before",
     default="",
     metavar="VERSION",
     help="Convert again all files that an older wirelens converted.",
 )
-@click.option("--compact", is_flag=True, help="Also put the small files of earlier runs together.")
-@click.option(
+@options.option("--compact", is_flag=True, help="Also put the small files of earlier runs together.")
+@options.option(
     "--document",
     type=click.Choice(["json", "variant"]),
     default="json",
     help="Messages as JSON text, or as VARIANT.",
 )
-@click.option(
+@options.option(
     "--quarantine",
     type=click.Choice(["head", "full", "none"]),
     default="head",
     help="What to keep of streams of no known protocol: 4 KiB (the default), all, or nothing.",
 )
-@click.option(
+@options.option(
     "--max-errors",
     type=click.IntRange(0),
     default=0,
     metavar="N",
     help="Exit with 1 if there are more errors; 0 by default.",
 )
-@click.option(
+@options.option(
     "--master",
     default="",
     metavar="URL",
     help="Spark master; by default local[*], all cores of this machine.",
 )
-@click.option("--remote", default="", metavar="URL", help="A Spark Connect server, sc://HOST:PORT.")
-@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
-@click.option(
+@options.option("--remote", default="", metavar="URL", help="A Spark Connect server, sc://HOST:PORT.")
+@options.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; may be repeated.")
+@options.option(
     "--report",
     "report_file",
     type=click.Path(dir_okay=False),
     metavar="FILE",
     help="Also write the report as JSON.",
 )
-@click.option(
+@options.option(
     "--progress/--no-progress",
     default=None,
     help="Show progress; by default if stderr is a terminal or a log.",
 )
-@click.option("--dry-run", is_flag=True, help="List what would be read, and stop.")
+@options.option("--dry-run", is_flag=True, help="List what would be read, and stop.")
 @click.pass_context
 def command(
     ctx: click.Context,
