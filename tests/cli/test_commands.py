@@ -451,7 +451,7 @@ def test_what_a_piped_decode_imports() -> None:
         "try:\n    group(prog_name='wirelens')\n"
         "except SystemExit as end:\n    assert not end.code, end.code\n"
         "heavy = {'rich', 'pyspark', 'pyarrow', 'pandas', 'asyncio', 'subprocess', 'tempfile', 'socket'}\n"
-        "heavy |= {'dataclasses', 'importlib.metadata', 'inspect', 'locale'}\n"
+        "heavy |= {'dataclasses', 'gettext', 'importlib.metadata', 'inspect', 'locale'}\n"
         "heavy |= {'wirelens.codecs.file_kinds', 'wirelens.codecs.hessian.gadgets'}\n"
         "heavy |= {'wirelens.codecs.hessian.java', 'wirelens.formatters.summary'}\n"
         "light = {'wirelens.codecs.captures', 'wirelens.codecs.captures.magic'}\n"

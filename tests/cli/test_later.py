@@ -23,3 +23,12 @@ def test_one_that_is_used_at_once_or_imported_already_is_the_module_itself() -> 
     with Later("colorsys"):
         assert sys.modules["colorsys"] is loaded
     assert sys.modules["colorsys"] is loaded
+
+
+def test_a_function_may_be_asked_for_before_it_is_called() -> None:
+    sys.modules.pop("colorsys", None)
+    with Later("colorsys", "rgb_to_hsv"):
+        from colorsys import rgb_to_hsv
+    assert "colorsys" not in sys.modules
+    assert rgb_to_hsv(1.0, 1.0, 1.0) == (0.0, 0.0, 1.0)
+    assert "colorsys" in sys.modules
