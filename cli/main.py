@@ -14,7 +14,7 @@ gc.set_threshold(50_000, 20, 50)
 
 from wirelens.cli.later import Later  # noqa: E402
 
-# What no command uses until it shows help or an error takes a seventh of click's import.
+# What no command uses until it shows help or an error is a seventh of `import click`.
 with Later("inspect"), Later("gettext", "gettext", "ngettext"):
     import click
 
