@@ -59,7 +59,7 @@ class RequestContext:
         if tape.kind(index) != t.MAP:
             return
         end = tape.next(index)
-        at = index + 1
+        at = tape.following(index)
         key: i64 = -1
         while at < end:
             if tape.head(at) & t.HIDDEN == 0:
@@ -73,11 +73,12 @@ class RequestContext:
     def add_pairs(self, tape: Tape, index: i64, buffer: Buffer) -> None:
         """Take in the pairs of texts in an array."""
         end = tape.next(index)
-        pair = index + 1
+        pair = tape.following(index)
         while pair < end:
-            value = tape.next(pair + 1)
+            key = tape.following(pair)
+            value = tape.next(key)
             if value < tape.next(pair):
-                self._add_at(tape, pair + 1, value, buffer)
+                self._add_at(tape, key, value, buffer)
             pair = tape.next(pair)
 
     def add_json(self, attachments: Json) -> None:

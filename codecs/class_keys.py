@@ -66,7 +66,7 @@ def read_keys(tape: Tape, index: i64, buffer: Buffer) -> ClassKeys:
     first = True
     simple = True  # the length of other texts depends on the stream
     end = tape.next(index)
-    i = index + 1
+    i = tape.following(index)
     while i < end:
         kind = tape.kind(i)
         if kind == t.TEXT or kind == t.STRING or kind == t.STRING16:
@@ -110,7 +110,7 @@ def read_keys(tape: Tape, index: i64, buffer: Buffer) -> ClassKeys:
 def is_bean(tape: Tape, index: i64, buffer: Buffer) -> bool:
     """Whether all keys of a map are names with a number, written in their usual form."""
     end = tape.next(index)
-    i = index + 1
+    i = tape.following(index)
     while i < end and tape.head(i) & t.HIDDEN:
         i = tape.next(i)
     if i >= end or tape.kind(i) != t.SYMBOL:
@@ -141,7 +141,7 @@ def all_differ(tape: Tape, index: i64, buffer: Buffer) -> bool:
     count: i64 = 0
     is_key = True
     end = tape.next(index)
-    i = index + 1
+    i = tape.following(index)
     while i < end:
         if tape.head(i) & t.HIDDEN == 0:
             if is_key:

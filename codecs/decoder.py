@@ -21,8 +21,8 @@ ATTEMPT_FACTOR: Final = 4  # bytes that may be read over again for each byte tha
 TOO_MUCH: Final = "not enough memory for this message"  # text of error `limit`
 ATTEMPT_FREE: Final = 1 << 16
 JOIN_BYTES: Final = 1 << 16  # bytes in which a first message is looked for, then in the next ones
-BYTES_A_NODE: Final = 6  # about this many bytes of a message make one node,
-LEAST_NODES: Final = 16  # but at least this many, or as many as it has bytes: a header's fields
+BYTES_A_WORD: Final = 2  # about this many bytes of a message make one word of the tape,
+LEAST_ROOM: Final = 48  # but at least this many, or as many as it has bytes: a header's fields
 
 
 def decode(data: bytes, protocol: str | None = None) -> list[Record]:
@@ -71,7 +71,7 @@ class Decoder:
         self._read_again: i64 = 0
         self._first: Final[i64] = base
         self._wasted: i64 = 0  # bytes read in messages that failed
-        self._nodes: i64 = 0  # that the message at `_pos` had when it was read last, incomplete,
+        self._words: i64 = 0  # that the message at `_pos` had when it was read last, incomplete,
         self._tried: i64 = 0  # and the bytes that it had
         if protocol is not None and protocol != UNKNOWN:
             self.codec = registry.get(protocol)
@@ -266,7 +266,7 @@ class Decoder:
         end: i64 = len(data)
         buffer = Buffer(data, self._base)
         size = end - self._pos
-        room = max(size // BYTES_A_NODE, min(size, LEAST_NODES))
+        room = max(size // BYTES_A_WORD, min(3 * size, LEAST_ROOM))
         if self.joined and not self._join(codec, records, final):
             return
         while self._pos < end:
@@ -274,9 +274,9 @@ class Decoder:
             tape = Tape(buffer, room)
             cursor = Cursor(buffer, start, end)
             try:
-                if self._nodes:
-                    tape.reserve(self._nodes * (end - start) // self._tried)
-                    self._nodes = 0
+                if self._words:
+                    tape.reserve(self._words * (end - start) // self._tried)
+                    self._words = 0
                 codec.decode(cursor, tape, final)
             except DecodeError as error:
                 if (
@@ -286,7 +286,7 @@ class Decoder:
                     and error.needed - start <= MAX_MESSAGE
                 ):
                     self._wanted = error.needed
-                    self._nodes = tape.size()
+                    self._words = tape.size()
                     self._tried = end - start
                     return
                 tape.close_from(0, min(cursor.pos, end))

@@ -253,7 +253,7 @@ class Node:
     def __len__(self) -> int:
         tape = self.tape
         end = tape.next(self.index)
-        index = self.index + 1
+        index = tape.following(self.index)
         number = 0
         while index < end:
             if tape.head(index) & t.HIDDEN == 0:
@@ -392,9 +392,12 @@ class Node:
             return encoded_text(self.content, kind)
         if kind == t.TYPE or kind == t.SYMBOL:
             defined = self.number
-            if defined < 0 or self.tape.next(defined) == defined + 1:  # none, or cut off before its text
+            if defined < 0:
                 return None
-            return Node(self.tape, defined + 1, self.buffer).text
+            text = int(self.tape.following(defined))
+            if self.tape.next(defined) == text:  # cut off before its text
+                return None
+            return Node(self.tape, text, self.buffer).text
         if kind == t.CLASS:
             names = self.names_of_class(self.index)
             return names[0] if names else None
@@ -492,7 +495,7 @@ class Node:
         tape = self.tape
         inner = self.inner
         end = tape.next(self.index)
-        index = self.index + 1
+        index = tape.following(self.index)
         position: i64 = 0
         while index < end:
             yield Node(tape, index, inner, self, position)
@@ -506,7 +509,7 @@ class Node:
         inner = self.inner
         found: list[Node] = []
         end = tape.next(self.index)
-        index = self.index + 1
+        index = tape.following(self.index)
         while index < end and len(found) < most:
             if tape.head(index) & t.HIDDEN == 0:
                 found.append(Node(tape, index, inner, self, len(found)))
@@ -516,14 +519,14 @@ class Node:
     @property
     def children(self) -> list["Node"]:
         """The children that are part of the message; of a map, keys and values alternate."""
-        return self.first(t.MOST_NODES)
+        return self.first(t.MOST_WORDS)
 
     def member(self, name: str) -> "Node | None":
         """The child with that name, or None."""
         tape = self.tape
         if tape.kind(self.index) == t.STRUCT:  # its members' names are those of their fields
             end = tape.next(self.index)
-            index = self.index + 1
+            index = tape.following(self.index)
             position: i64 = 0
             while index < end:
                 head = tape.head(index)

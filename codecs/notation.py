@@ -52,9 +52,11 @@ _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 
 _FORMS: Final = t.FORM_MASK << t.FORM_SHIFT
-_SIMPLE_USUAL: Final = t.SIMPLE | _FORMS  # a simple text in its usual form
+_FORMS_SHORT: Final = _FORMS | t.SHORT
+_SIMPLE_SHORT: Final = t.SIMPLE | t.SHORT
+_SIMPLE_USUAL: Final = _SIMPLE_SHORT | _FORMS  # for simple texts in their usual form
 NO_LIMIT: Final = 1 << 60  # bytes; compiled, a larger literal than 62 bits would be an object
-PORTION: Final = 1 << 16  # nodes after which a container is looked at again
+PORTION: Final = 1 << 17  # words of nodes after which a container is looked at again
 _COMMA: Final = 0x202C  # as two bytes: `, `
 _COLON: Final = 0x203A
 _NO_KEYS: Final[list[bytes]] = []
@@ -123,10 +125,14 @@ class Writer:
             keys = frame.keys
             count = frame.count
             while i < until:
-                at = i * t.WIDTH
-                head = words[at + t.HEAD]
+                head = words[i + t.HEAD]
                 kind = head & t.KIND_MASK
-                after = head >> t.NEXT_SHIFT & t.NEXT_MASK
+                span = words[i + t.SPAN]
+                after = i + t.SHORT_WIDTH
+                number = span >> t.END_SHIFT
+                if head & t.SHORT == 0:
+                    after = head >> t.NEXT_SHIFT & t.NEXT_MASK
+                    number = words[i + t.NUMBER]
                 if head & t.HIDDEN != 0 and i != index:
                     if head & _FORMS and mode == _STRUCT:
                         self._keep_hint(frame, tape, i)
@@ -160,28 +166,29 @@ class Writer:
                     if mode == _FIELD_PAIRS and count < len(keys):
                         out.write(keys[count])
                 count += 1
-                if kind == t.STRING16 and head & _SIMPLE_USUAL == t.SIMPLE:
+                if kind == t.STRING16 and head & _SIMPLE_USUAL == _SIMPLE_SHORT:
+                    end = (span & t.LOW_HALF) + (head >> t.NEXT_SHIFT & t.SIZE_MASK)
                     out.append(0x22)
-                    write_part(out, data, words[at + t.NUMBER], words[at + t.SPAN] >> t.END_SHIFT)
+                    write_part(out, data, number, end)
                     out.append(0x22)
-                    i += 1
-                elif kind == t.INT and head & _FORMS == 0:
-                    write_int(out, words[at + t.NUMBER])
-                    i += 1
+                    i = after
+                elif kind == t.INT and head & _FORMS_SHORT == t.SHORT:
+                    write_int(out, number)
+                    i = after
                 elif kind == t.OBJECT:
                     frame.count = count
-                    self._open_object(tape, i, buffer, head, words[at + t.NUMBER], after)
-                    i += 1
+                    self._open_object(tape, i, buffer, head, number, after)
+                    i += t.WIDTH
                     break
                 elif (
                     kind == t.STRUCT or kind == t.ARRAY or kind == t.LIST or kind == t.MAP or kind == t.TYPED
                 ):
                     frame.count = count
                     self._open(tape, i, buffer, head, kind, after)
-                    i += 1
+                    i += t.WIDTH
                     break
                 else:
-                    self._leaf(tape, i, buffer, head, kind, words[at + t.NUMBER])
+                    self._leaf(tape, i, buffer, head, kind, number)
                     i = after
             else:
                 frame.count = count
@@ -257,7 +264,7 @@ class Writer:
         if kind == t.TYPED:
             if not self.plain:
                 out.write(b'"$value": ' if tagged else b'{"$type": null, "$value": ')
-            if index + 1 == until or tape.next(index + 1) == until:  # cut off before its value
+            if index + t.WIDTH == until or tape.next(index + t.WIDTH) == until:  # cut off before its value
                 out.write(b"null")
             self._push(_ITEMS, until, buffer, b"" if self.plain else b"}")
         elif kind == t.LIST:
@@ -276,7 +283,7 @@ class Writer:
     def _open_tags(self, tape: Tape, index: i64, buffer: Buffer, head: i64) -> bool:
         """Write the opening brace and the `$type`, `$id`, `$wire` of a list or map, if it has any."""
         out = self.out
-        first = index + 1
+        first = index + t.WIDTH
         tagged = (
             first < tape.next(index)
             and tape.kind(first) == t.TYPE
@@ -298,7 +305,7 @@ class Writer:
     def _open_bean(self, tape: Tape, index: i64, buffer: Buffer, head: i64) -> None:
         """Write the opening brace of a bean, and its `$class`, `$id` and `$wire`."""
         out = self.out
-        first = index + 1
+        first = index + t.WIDTH
         if tape.kind(first) != t.TYPE or not self._type(tape, first, buffer, b'{"$class": '):
             out.write(b'{"$class": null')
         if head & t.REFERRED:
@@ -312,7 +319,7 @@ class Writer:
         """Write `before` and the text of a TYPE node; False, and nothing is written, if it has no text."""
         out = self.out
         defined = tape.number(index)
-        text = defined + 1
+        text = defined + t.WIDTH
         if defined < 0 or tape.next(defined) == text:  # none, or cut off before its text
             return False
         head = tape.head(text)
@@ -328,15 +335,14 @@ class Writer:
         words = tape.words
         data = buffer.data
         end = tape.next(index)
-        i = index + 1
+        i = index + t.WIDTH
         is_key = True
         alike = False  # whether two keys may be equal
         seen: i64 = 0  # bits by each key's text, in two sets
         others: i64 = 0
         one: i64 = 1
         while i < end:
-            at = i * t.WIDTH
-            head = words[at + t.HEAD]
+            head = words[i + t.HEAD]
             if head & t.HIDDEN == 0:
                 if is_key:
                     kind = head & t.KIND_MASK
@@ -348,24 +354,29 @@ class Writer:
                             return False
                         if head >> t.FORM_SHIFT & t.FORM_MASK:
                             return False
-                        number = words[at + t.NUMBER]
+                        span = words[i + t.SPAN]
+                        number = span >> t.END_SHIFT
+                        end_of = (span & t.LOW_HALF) + (head >> t.NEXT_SHIFT & t.SIZE_MASK)
+                        if head & t.SHORT == 0:
+                            number = words[i + t.NUMBER]
+                            end_of = span >> t.END_SHIFT
                         if head & t.SIMPLE == 0 or number < 0:
                             content = _content(tape, i, buffer, number)
                             if content.startswith(b"$") or decoded_text(content, kind) is None:
                                 return False
-                        elif number < words[at + t.SPAN] >> t.END_SHIFT and data[number] == 0x24:  # $
+                        elif number < end_of and data[number] == 0x24:  # $
                             return False
                         if number < 0:
                             alike = True
                         else:
-                            slot = slot_of(data, number, (words[at + t.SPAN] >> t.END_SHIFT) - number)
+                            slot = slot_of(data, number, end_of - number)
                             bit = one << (slot & 63)
                             other = one << (slot >> 4)
                             alike = alike or (seen & bit != 0 and others & other != 0)
                             seen |= bit
                             others |= other
                 is_key = not is_key
-            i = head >> t.NEXT_SHIFT & t.NEXT_MASK
+            i = tape.next(i)
         return not alike or all_differ(tape, index, buffer)
 
     def _key(self, tape: Tape, index: i64, buffer: Buffer) -> None:
@@ -376,8 +387,8 @@ class Writer:
         if kind == t.STRING:
             self._leaf(tape, index, buffer, head, kind, number)
             return
-        if kind == t.SYMBOL and number >= 0 and tape.next(number) > number + 1:
-            text = number + 1
+        if kind == t.SYMBOL and number >= 0 and tape.next(number) > number + t.WIDTH:
+            text = number + t.WIDTH
             head = tape.head(text)
             self._string(tape, text, buffer, head, head & t.KIND_MASK, tape.number(text))
             return
@@ -432,8 +443,8 @@ class Writer:
             return
         if kind == t.REF:
             out.write(b'{"$ref": ')
-            if tape.next(index) > index + 1:  # a path
-                path = index + 1
+            path = tape.following(index)
+            if tape.next(index) > path:
                 head = tape.head(path)
                 self._string(tape, path, buffer, head, head & t.KIND_MASK, tape.number(path))
             else:
@@ -596,7 +607,7 @@ class Writer:
     def _remote(self, tape: Tape, index: i64, buffer: Buffer, form: i64) -> None:
         out = self.out
         out.write(b'{"$remote": ')
-        first = index + 1
+        first = index + t.WIDTH
         end = tape.next(index)
         typed = False
         if first < end and tape.kind(first) == t.TYPE:

@@ -145,7 +145,7 @@ class HessianContent:
 
     def is_empty(self, partial: i64) -> bool:
         """Whether a PARTIAL, the last node written with its subtree, has no content."""
-        return self.tape.size() == partial + 1
+        return self.tape.nodes(partial, self.tape.size()) == 1
 
     def write_data(self) -> i64:
         """Write the bytes of the content and leave the cursor after them; returns their end."""

@@ -1,6 +1,6 @@
 """The tape: what decoding writes, and all that formatters, the notation and views read.
 
-A decoded message is a row of *nodes* in stream order, each `WIDTH` 64-bit integers in one native vector:
+A decoded message is a row of *nodes* in stream order, each of `WIDTH` 64-bit integers in one native vector:
 
 | word | meaning |
 |---|---|
@@ -9,13 +9,16 @@ A decoded message is a row of *nodes* in stream order, each `WIDTH` 64-bit integ
 | `NUMBER` | one number whose meaning depends on the kind |
 
 *Next* is the index of the first node after a node's subtree: its children are the nodes before that. An index
-counts nodes, not words. There is no
+is the place of a node's `HEAD` in the vector. There is no
 object for a node: a view is made when one is needed (node.py). The vector has room after the last node and
 is doubled when that is used up: storing by index is five times as fast as appending.
 
-`HEAD` packs, from the lowest bit: kind (8 bits), flags (6), wire form (12; 0 is the protocol's usual one,
-`node.hint` assigns the others), next (25; 0 in a node that is open), field (12; 0 is none, `node.field`
-assigns the others). `head` and `Tape.head` give it without next.
+Most nodes are SHORT, of `SHORT_WIDTH` words: those without children, of less than 64 MiB, whose number has 32
+bits. Their `HEAD` has the size in bytes in place of next, their `SPAN` the number in place of the end.
+
+`HEAD` packs, from the lowest bit: kind (8 bits), flags (7), wire form (11; 0 is the protocol's usual one,
+`node.hint` assigns the others), next (26; 0 in a node that is open), field (10; 0 is none, `node.field`
+assigns the others). `head` and `Tape.head` give it without next and without SHORT.
 """
 
 from typing import Final, TypeAlias
@@ -26,7 +29,8 @@ from mypy_extensions import i64, mypyc_attr
 from wirelens.codecs.codes import Note
 from wirelens.codecs.errors import DecodeError
 
-WIDTH: Final = 3
+WIDTH: Final = 3  # words of a node,
+SHORT_WIDTH: Final = 2  # and of a SHORT one
 HEAD: Final = 0
 SPAN: Final = 1
 NUMBER: Final = 2
@@ -105,23 +109,25 @@ EMBEDDED: Final = 1 << 10  # content lies in another buffer, `Tape.buffers[numbe
 SIMPLE: Final = 1 << 11  # text in printable ASCII with nothing that JSON escapes
 VALUED: Final = 1 << 12  # of a CLASS: each of its objects has one value, without a name, in place of fields
 BROKEN: Final = 1 << 13  # an error ended the node before its own end; heads are compared without it
+SHORT: Final = 1 << 14  # two words, see above
 
 KIND_MASK: Final = 0xFF
-FORM_SHIFT: Final = 14
-FORM_MASK: Final = 0xFFF
+FORM_SHIFT: Final = 15
+FORM_MASK: Final = 0x7FF
 NEXT_SHIFT: Final = 26
-NEXT_MASK: Final = 0x1FFFFFF
-FIELD_SHIFT: Final = 51
-FIELD_MASK: Final = 0xFFF
+NEXT_MASK: Final = 0x3FFFFFF
+SIZE_MASK: Final = NEXT_MASK  # of a SHORT node, in bytes
+FIELD_SHIFT: Final = 52
+FIELD_MASK: Final = 0x3FF
 END_SHIFT: Final = 32
 LOW_HALF: Final = 0xFFFFFFFF
-WITHOUT_NEXT: Final = ~(NEXT_MASK << NEXT_SHIFT)
+WITHOUT_NEXT: Final = ~(NEXT_MASK << NEXT_SHIFT | SHORT)
 _KIND_AND_FIELD: Final = ~((1 << FIELD_SHIFT) - 1) | KIND_MASK
 
 # Kinds whose nodes have children that are shown.
 CONTAINERS: Final = (STRUCT, ARRAY, LIST, MAP, OBJECT, REMOTE, TYPED)
 
-# How far a tape is written: its nodes, notes, buffers and inner errors.
+# How far a tape is written: its words, notes, buffers and inner errors.
 Mark: TypeAlias = tuple[i64, i64, i64, i64]
 
 
@@ -176,33 +182,34 @@ class Fault:
         self.text: Final = text
 
 
-LEAST_ROOM: Final = 4  # a new tape has room for at least this many nodes,
-# and for 22 if it has more than 8: such memory is kept when it is free, while Python gives the arenas of what
-# has up to 512 bytes back to the system, and getting them again takes longer than decoding does;
-SMALL_ROOM: Final = 8
-USUAL_ROOM: Final = 22
-MOST_ROOM: Final = 256  # and at most for this many
-DOUBLED: Final = 1 << 19  # nodes up to which the room of a tape is doubled; larger rooms are estimated
+LEAST_ROOM: Final = 12  # words of a new tape; or, if it has more than SMALL_ROOM,
+# this many: such memory is kept when it is free, while Python gives the arenas of what has up to 512 bytes
+# back to the system, and getting them again takes longer than decoding does;
+SMALL_ROOM: Final = 24
+USUAL_ROOM: Final = 66
+MOST_ROOM: Final = 768  # and at most so many at first
+DOUBLED: Final = 3 << 19  # words up to which the room of a tape is doubled; larger rooms are estimated
 SPARE: Final = 16  # an estimated room is enlarged by this fraction: one part in 16
-MOST_NODES: Final = 1 << 24  # nodes of one message, of 24 bytes each
+MOST_WORDS: Final = 3 << 24  # words of one message: of 16 million nodes at least
 MOST_LEVELS: Final = 1 << 17  # containers inside one another; views and writers have some objects for each
-_ROOM: Final[vec[i64]] = vec[i64]([0] * (MOST_ROOM * WIDTH))
+_ROOM: Final[vec[i64]] = vec[i64]([0] * MOST_ROOM)
 _PORTION: Final = 1 << 14  # words that are added at once
+_HALF: Final = 1 << 31  # what the least number of a SHORT node is below 0
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Tape:
     """The nodes of one message, with its notes and inner errors.
 
-    `words` holds `count` nodes and room for more, at first for about `room` nodes. `unchecked_names` is set
-    when a name was read that the codec has to look at once the message is complete.
+    `words` holds `count` words of nodes and room for more, at first some `room` in all. `unchecked_names` is
+    set when a name was read that the codec has to look at once the message is complete.
     """
 
-    def __init__(self, buffer: Buffer, room: i64 = 32) -> None:
+    def __init__(self, buffer: Buffer, room: i64 = 96) -> None:
         if room > SMALL_ROOM:
             room = min(max(room, USUAL_ROOM), MOST_ROOM)
         # a loop that sets words to 0 takes three times as many instructions
-        self.words: vec[i64] = _ROOM[: max(room, LEAST_ROOM) * WIDTH]
+        self.words: vec[i64] = _ROOM[: max(room, LEAST_ROOM)]
         self.count: i64 = 0
         self.buffer: Final = buffer
         self.unchecked_names = False
@@ -210,6 +217,7 @@ class Tape:
         self._buffers: list[Buffer] | None = None
         self._notes: list[Note] | None = None
         self._faults: list[Fault] | None = None
+        self._definitions: tuple[int, list[int]] | None = None  # as of that size
 
     @property
     def buffers(self) -> list[Buffer]:
@@ -241,29 +249,34 @@ class Tape:
         return 0 if self._faults is None else len(self._faults)
 
     def size(self) -> i64:
-        """The number of nodes, which is the index of the next one."""
+        """The number of words of all nodes, which is the index of the next one."""
         return self.count
 
     def leaf(self, head: i64, start: i64, end: i64, number: i64) -> i64:
         """Write a node without children; returns its index."""
         index = self.count
-        at = index * WIDTH
         words = self.words
-        if at == len(words):
+        if index + WIDTH > len(words):
             words = self.more(start)
-        words[at + HEAD] = head | (index + 1) << NEXT_SHIFT
-        words[at + SPAN] = start | end << END_SHIFT
-        words[at + NUMBER] = number
-        self.count = index + 1
+        size = end - start
+        if (number + _HALF | size << 6) >> 32 == 0:  # a number of 32 bits, a size of 26
+            words[index + HEAD] = head | SHORT | size << NEXT_SHIFT
+            words[index + SPAN] = start | number << END_SHIFT
+            self.count = index + SHORT_WIDTH
+            return index
+        words[index + HEAD] = head | (index + WIDTH) << NEXT_SHIFT
+        words[index + SPAN] = start | end << END_SHIFT
+        words[index + NUMBER] = number
+        self.count = index + WIDTH
         return index
 
-    def reserve(self, nodes: i64) -> None:
-        """Allocate room for about `nodes` nodes at once; growing in steps copies them at each step."""
-        self._grow(min(nodes + nodes // SPARE, MOST_NODES) * WIDTH)
+    def reserve(self, size: i64) -> None:
+        """Allocate room for about `size` words at once; growing in steps copies them at each step."""
+        self._grow(min(size + size // SPARE, MOST_WORDS))
 
     def give_back(self) -> None:
         """Release unused room if an estimate was more than a quarter too large."""
-        size = self.count * WIDTH
+        size = self.count
         if len(self.words) - size > size // SPARE * 4:
             self.words = self.words[:size]
 
@@ -281,15 +294,15 @@ class Tape:
     def more(self, start: i64) -> vec[i64]:
         """Make room for more nodes, of which the next starts at `start`; the words. Raises `limit`."""
         count = self.count
-        if count >= MOST_NODES:
-            raise self._limit(start, f"a message of more than {MOST_NODES:,} values")
+        if count + WIDTH > MOST_WORDS:
+            raise self._limit(start, f"a message whose values take more than {8 * MOST_WORDS >> 20} MiB")
         if count < DOUBLED:
             self.words = doubled(self.words)
             return self.words
         # One estimate for the rest of the message: repeated growth keeps two large copies in memory.
         first = self.start(0)
         rest = len(self.buffer.data) - start
-        self.reserve(count + max(count * rest // max(start - first, 1), 1))
+        self.reserve(count + max(count * rest // max(start - first, 1), WIDTH))
         return self.words
 
     def _limit(self, start: i64, text: str) -> DecodeError:
@@ -304,16 +317,14 @@ class Tape:
 
     def open(self, head: i64, start: i64, number: i64) -> i64:
         """Write a node whose children follow until `close`; returns its index."""
-        # as `leaf`, written again: a call of it, and next replaced, takes 1 % longer for a whole message
         index = self.count
-        at = index * WIDTH
         words = self.words
-        if at == len(words):
+        if index + WIDTH > len(words):
             words = self.more(start)
-        words[at + HEAD] = head
-        words[at + SPAN] = start
-        words[at + NUMBER] = number
-        self.count = index + 1
+        words[index + HEAD] = head
+        words[index + SPAN] = start
+        words[index + NUMBER] = number
+        self.count = index + WIDTH
         return index
 
     def close(self, index: i64, end: i64) -> None:
@@ -323,46 +334,46 @@ class Tape:
     def complete(self, index: i64, end: i64) -> None:
         """As `close`, for a node that is as `open` wrote it but for its flags, in half the time."""
         words = self.words
-        at = index * WIDTH
-        words[at + HEAD] |= self.count << NEXT_SHIFT
-        words[at + SPAN] |= end << END_SHIFT
+        words[index + HEAD] |= self.count << NEXT_SHIFT
+        words[index + SPAN] |= end << END_SHIFT
 
     def close_from(self, index: i64, end: i64) -> None:
         """Close every open node from `index` on, after an error at `end`: what decoded stays a tree."""
         words = self.words
         count = self.count
-        at = index * WIDTH
         while index < count:
-            if words[at + HEAD] >> NEXT_SHIFT & NEXT_MASK == 0:
-                words[at + HEAD] |= BROKEN | count << NEXT_SHIFT
-                start = words[at + SPAN] & LOW_HALF
-                words[at + SPAN] = start | max(end, start) << END_SHIFT
-            index += 1
-            at += WIDTH
+            if self.next(index) == 0:
+                words[index + HEAD] |= BROKEN | count << NEXT_SHIFT
+                start = words[index + SPAN] & LOW_HALF
+                words[index + SPAN] = start | max(end, start) << END_SHIFT
+            index = self.following(index)
 
     def close_hidden(self, end: i64) -> None:
         """After an error, close the last open node if it is HIDDEN; drop it if it is empty."""
-        words = self.words
-        index = self.count - 1
-        while index >= 0 and self.next(index) != 0:
-            index -= 1
-        if index < 0 or words[index * WIDTH + HEAD] & HIDDEN == 0:
+        found: i64 = -1
+        index: i64 = 0
+        while index < self.count:
+            after = self.next(index)
+            if after == 0:  # open, with all that follows inside it
+                found = index
+                after = index + WIDTH
+            index = after
+        if found < 0 or self.words[found + HEAD] & HIDDEN == 0:
             return
-        if index == self.count - 1:
-            self.count = index
+        if found + WIDTH == self.count:
+            self.count = found
         else:
-            self.close(index, end)
+            self.close(found, end)
 
     def shrink(self, index: i64, next: i64, end: i64) -> None:
-        """End a node again: its children stop before node `next`, its bytes at `end`."""
+        """End a node that was opened again: its children stop before node `next`, its bytes at `end`."""
         words = self.words
-        at = index * WIDTH
-        words[at + HEAD] = words[at + HEAD] & WITHOUT_NEXT | next << NEXT_SHIFT
-        words[at + SPAN] = words[at + SPAN] & LOW_HALF | end << END_SHIFT
+        words[index + HEAD] = words[index + HEAD] & WITHOUT_NEXT | next << NEXT_SHIFT
+        words[index + SPAN] = words[index + SPAN] & LOW_HALF | end << END_SHIFT
 
     def set_span(self, index: i64, start: i64, end: i64) -> None:
-        """Replace a node's span, as when it was read in another buffer."""
-        self.words[index * WIDTH + SPAN] = start | end << END_SHIFT
+        """Replace the span of a node that was opened, as when it was read in another buffer."""
+        self.words[index + SPAN] = start | end << END_SHIFT
 
     def mark(self) -> Mark:
         """How far the tape is written, for `rollback` after a trial."""
@@ -388,12 +399,11 @@ class Tape:
         """The child of a node that has the kind and field of `head`, whatever its flags; -1 if none."""
         words = self.words
         last = self.next(index)
-        index += 1
+        index = self.following(index)
         while index < last:
-            other = words[index * WIDTH + HEAD]
-            if (other ^ head) & _KIND_AND_FIELD == 0:
+            if (words[index + HEAD] ^ head) & _KIND_AND_FIELD == 0:
                 return index
-            index = other >> NEXT_SHIFT & NEXT_MASK
+            index = self.next(index)
         return -1
 
     def number_of(self, index: i64, head: i64) -> i64:
@@ -401,7 +411,7 @@ class Tape:
         found = self.find(index, head)
         if found < 0:  # compiled, an expression with `else` makes an object of the number
             return 0
-        return self.words[found * WIDTH + NUMBER]
+        return self.number(found)
 
     def last_from(self, first: i64) -> i64:
         """The last of the sibling nodes written from index `first` on; -1 if there is none."""
@@ -422,19 +432,18 @@ class Tape:
         count = self.count
         index: i64 = 0
         while index < count and self.start(index) < position:
-            if words[index * WIDTH + HEAD] & EMBEDDED:
-                index = self.next(index)  # its content is in another buffer
-            else:
-                index += 1
+            # EMBEDDED content is in another buffer
+            embedded = words[index + HEAD] & EMBEDDED != 0
+            index = self.next(index) if embedded else self.following(index)
         count = min(index, count)
         index = 0
         while index < count:
             if self.next(index) > count:
                 self.shrink(index, count, min(self.end(index), position))
-            index += 1
+            index = self.following(index)
         self.count = count
-        if len(words) > (count + MOST_ROOM) * WIDTH:
-            self.words = words[: count * WIDTH]
+        if len(words) > count + MOST_ROOM:
+            self.words = words[:count]
 
     def take(self, other: "Tape") -> None:
         """Replace the contents with those of another reading of the same bytes."""
@@ -448,28 +457,32 @@ class Tape:
     def copied(self, node: i64) -> vec[i64]:
         """A subtree as `paste` writes it again: its words, with next relative to its index.
 
-        Spans and the NUMBER of a text are relative to its start.
+        Spans and the numbers of texts are relative to its start.
         """
+        first = node
         start = self.start(node)
-        later = node << NEXT_SHIFT
-        both = start | start << END_SHIFT
         words = self.words
-        at = node * WIDTH
-        end = self.next(node) * WIDTH
+        end = self.next(node)
         nodes = vec[i64]()
-        while at < end:
-            head = words[at + HEAD]
-            number = words[at + NUMBER]
-            if head & KIND_MASK == STRING16:
-                number -= start
-            nodes = append(append(append(nodes, head - later), words[at + SPAN] - both), number)
-            at += WIDTH
+        while node < end:
+            head = words[node + HEAD]
+            span = words[node + SPAN] - start
+            if head & SHORT:
+                if head & KIND_MASK == STRING16:
+                    span -= start << END_SHIFT
+                nodes = append(append(nodes, head), span)
+                node += SHORT_WIDTH
+            else:
+                head -= first << NEXT_SHIFT
+                span -= start << END_SHIFT
+                nodes = append(append(append(nodes, head), span), words[node + NUMBER])
+                node += WIDTH
         return nodes
 
     def paste(self, nodes: vec[i64], position: i64) -> i64:
         """Write a subtree that was `copied` before, from a position on; returns its index."""
         index = self.count
-        at = index * WIDTH
+        at = index
         size = len(nodes)
         words = self.words
         while at + size > len(words):
@@ -479,58 +492,108 @@ class Tape:
         later = index << NEXT_SHIFT
         while place < size:
             head = nodes[place + HEAD]
-            number = nodes[place + NUMBER]
-            if head & KIND_MASK == STRING16:
-                number += position
-            words[at + HEAD] = head + later
-            words[at + SPAN] = nodes[place + SPAN] + both
-            words[at + NUMBER] = number
-            at += WIDTH
-            place += WIDTH
-        self.count = index + size // WIDTH
+            span = nodes[place + SPAN]
+            if head & SHORT:
+                words[at + HEAD] = head
+                words[at + SPAN] = span + (both if head & KIND_MASK == STRING16 else position)
+                at += SHORT_WIDTH
+                place += SHORT_WIDTH
+            else:
+                words[at + HEAD] = head + later
+                words[at + SPAN] = span + both
+                words[at + NUMBER] = nodes[place + NUMBER]
+                at += WIDTH
+                place += WIDTH
+        self.count = at
         return index
 
     def head(self, index: i64) -> i64:
         """A node's HEAD word, packed as `head` does."""
-        return self.words[index * WIDTH + HEAD] & WITHOUT_NEXT
+        return self.words[index + HEAD] & WITHOUT_NEXT
 
     def kind(self, index: i64) -> i64:
         """A node's kind, without its flags."""
-        return self.words[index * WIDTH + HEAD] & KIND_MASK
+        return self.words[index + HEAD] & KIND_MASK
 
     def start(self, index: i64) -> i64:
         """The position of a node's first byte in its buffer's data."""
-        return self.words[index * WIDTH + SPAN] & LOW_HALF
+        return self.words[index + SPAN] & LOW_HALF
 
     def end(self, index: i64) -> i64:
         """The position after a node's last byte in its buffer's data."""
-        return self.words[index * WIDTH + SPAN] >> END_SHIFT
+        words = self.words
+        head = words[index + HEAD]
+        span = words[index + SPAN]
+        if head & SHORT:
+            return (span & LOW_HALF) + (head >> NEXT_SHIFT & SIZE_MASK)
+        return span >> END_SHIFT
 
     def next(self, index: i64) -> i64:
-        """The index of the first node after a node's subtree."""
-        return self.words[index * WIDTH + HEAD] >> NEXT_SHIFT & NEXT_MASK
+        """The index of the first node after a node's subtree; 0 in a node that is open."""
+        head = self.words[index + HEAD]
+        if head & SHORT:
+            return index + SHORT_WIDTH
+        return head >> NEXT_SHIFT & NEXT_MASK
+
+    def following(self, index: i64) -> i64:
+        """The index after a node's own words: of its first child if it has any, else as `next`."""
+        if self.words[index + HEAD] & SHORT:
+            return index + SHORT_WIDTH
+        return index + WIDTH
+
+    def nodes(self, index: i64, end: i64) -> i64:
+        """The number of nodes from one on, before index `end`."""
+        count: i64 = 0
+        while index < end:
+            count += 1
+            index = self.following(index)
+        return count
+
+    def indexes(self) -> list[int]:
+        """The indexes of all nodes, in the order of the stream."""
+        found: list[int] = []
+        index: i64 = 0
+        while index < self.count:
+            found.append(int(index))
+            index = self.following(index)
+        return found
+
+    def definitions(self) -> list[int]:
+        """The indexes of all CLASS nodes."""
+        if self._definitions is None or self._definitions[0] != self.count:
+            found = [index for index in self.indexes() if self.kind(index) == CLASS]
+            self._definitions = (int(self.count), found)
+        return self._definitions[1]
 
     def number(self, index: i64) -> i64:
         """A node's number, whose meaning depends on its kind."""
-        return self.words[index * WIDTH + NUMBER]
+        words = self.words
+        if words[index + HEAD] & SHORT:
+            return words[index + SPAN] >> END_SHIFT
+        return words[index + NUMBER]
 
     def set_flags(self, index: i64, flags: i64) -> None:
         """Set bits of a node's HEAD: flags, or a field or wire form shifted to its place."""
-        self.words[index * WIDTH + HEAD] |= flags
+        self.words[index + HEAD] |= flags
 
     def set_number(self, index: i64, number: i64) -> None:
-        """Replace a node's number."""
-        self.words[index * WIDTH + NUMBER] = number
+        """Replace a node's number, by one of at most `largest` and at least -`largest`."""
+        if self.words[index + HEAD] & SHORT:
+            self.words[index + SPAN] = self.words[index + SPAN] & LOW_HALF | number << END_SHIFT
+        else:
+            self.words[index + NUMBER] = number
+
+    def largest(self, index: i64) -> int:
+        """The largest number that a node can have."""
+        return (1 << 31) - 1 if self.words[index + HEAD] & SHORT else (1 << 63) - 1
 
     def set_kind(self, index: i64, kind: i64) -> None:
         """Replace a node's kind."""
-        at = index * WIDTH + HEAD
-        self.words[at] = self.words[at] & ~KIND_MASK | kind
+        self.words[index + HEAD] = self.words[index + HEAD] & ~KIND_MASK | kind
 
     def set_form(self, index: i64, form: i64) -> None:
         """Replace a node's wire form (see `node.hint`)."""
-        at = index * WIDTH + HEAD
-        self.words[at] = self.words[at] & ~(FORM_MASK << FORM_SHIFT) | form << FORM_SHIFT
+        self.words[index + HEAD] = self.words[index + HEAD] & ~(FORM_MASK << FORM_SHIFT) | form << FORM_SHIFT
 
     def fault(self, field_head: i64, at: i64, fault: Fault) -> i64:
         """Write an inner error as a FAULT node of the given head; returns its index."""

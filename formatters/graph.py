@@ -243,12 +243,11 @@ class _Painter:
         tape = node.tape
         index = int(node.index)
         end = int(tape.next(index))
-        if end - index > SMALL:
+        if int(tape.nodes(index, end)) > SMALL:
             return None
         if node.kind == t.MAP and node.type_name is None:
             return "{}" if not len(node) else None
-        while index + 1 < end:
-            index += 1
+        while (index := int(tape.following(index))) < end:
             kind = tape.kind(index)
             if kind in (t.REF, t.FAULT) or tape.head(index) & t.REFERRED:
                 return None
@@ -300,7 +299,7 @@ def containers(tape: Tape, index: int) -> int:
     while index < end:
         if tape.kind(index) in CONTAINERS:
             number += 1
-        index += 1
+        index = int(tape.following(index))
     return number
 
 

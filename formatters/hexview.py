@@ -58,7 +58,7 @@ class _Level:
         self.name = name
         self.names = names
         self.buffer = node.inner
-        self.where = int(node.index) + 1
+        self.where = int(tape.following(node.index))
         self.until = int(tape.next(node.index))
         self.end = int(tape.end(node.index)) if self.buffer is node.buffer else len(self.buffer.data)
         self.outer = outer  # where the enclosing buffer continues; -1 if it is the same buffer
@@ -158,11 +158,12 @@ class _Hex:
                 yield from self.undecoded(node.buffer, self.position, end, depth - 1, part.fault)
                 self.position = end
                 return
-        inner = int(tape.next(node.index)) > node.index + 1
+        following = int(tape.following(node.index))
+        inner = int(tape.next(node.index)) > following
         own = end
         embedded = node.inner is not node.buffer
         if inner and not embedded:
-            own = min(max(int(tape.start(node.index + 1)), start), end)
+            own = min(max(int(tape.start(following)), start), end)
         label: Line = []
         if name:
             label = [(lay.DIM if node.hidden else lay.NAME, name)]

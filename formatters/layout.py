@@ -270,7 +270,7 @@ def _size(node: Node, number: int) -> str:
     tape = node.tape
     if tape.head(node.index) & t.BROKEN:
         end = tape.next(node.index)
-        index = node.index + 1
+        index = tape.following(node.index)
         while index < end and tape.head(index) & t.HIDDEN:
             if tape.kind(index) == t.LENGTH and tape.number(index) > number:
                 return f"{number:,} of {int(tape.number(index)):,}"

@@ -316,7 +316,7 @@ class Walk:
             number += 1
             if tape.kind(index) == t.MAP:
                 number -= len(Node(tape, index, node.buffer)) // 2
-            index += 1
+            index = int(tape.following(index))
         return number
 
     def place(self, node: Node, fault: Fault) -> bool:
@@ -325,7 +325,7 @@ class Walk:
         index, broken = int(node.index), -1
         while index >= 0 and tape.head(index) & t.BROKEN:
             broken = index
-            child, end, index = index + 1, int(tape.next(index)), -1
+            child, end, index = int(tape.following(index)), int(tape.next(index)), -1
             while child < end:
                 if not tape.head(child) & t.HIDDEN:
                     index = child if tape.kind(child) in CONTAINERS else -1
@@ -358,17 +358,16 @@ class Walk:
     def definitions(self, root: Node) -> Iterator[Line]:
         """A line for each class that is defined, in a message that breaks off before its first object."""
         tape = root.tape
-        for index in range(int(tape.size())):
-            if tape.kind(index) == t.CLASS:
-                node = Node(tape, index, root.buffer)
-                names = [clean(name) or '""' for name in node.names_of_class(index)] or ["?"]
-                fields = ", ".join(names[1:]) or "no fields"
-                yield [
-                    *self.margin(node),
-                    (lay.DIM, "class "),
-                    (lay.WORD, names[0]),
-                    (lay.PLAIN, f": {fields}"),
-                ]
+        for index in tape.definitions():
+            node = Node(tape, index, root.buffer)
+            names = [clean(name) or '""' for name in node.names_of_class(index)] or ["?"]
+            fields = ", ".join(names[1:]) or "no fields"
+            yield [
+                *self.margin(node),
+                (lay.DIM, "class "),
+                (lay.WORD, names[0]),
+                (lay.PLAIN, f": {fields}"),
+            ]
 
     def part(self, name: str, node: Node, line: Line, below: str) -> Opened:
         """A key or value that takes more than one line, opened to be drawn later."""
@@ -423,7 +422,7 @@ class Walk:
         if node.kind == t.STRUCT and tape.fault_count():
             self.look_for_fault(node)
         names = self.names_of(node) if node.kind == t.OBJECT else None
-        frame = Opened(node, int(node.index) + 1, int(tape.next(node.index)), prefix, names)
+        frame = Opened(node, int(tape.following(node.index)), int(tape.next(node.index)), prefix, names)
         self.skip_hidden(frame)
         return frame
 

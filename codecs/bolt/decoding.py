@@ -72,9 +72,9 @@ def decode_frame(cursor: Cursor, tape: Tape, final: bool) -> None:
     root = tape.open(ROOT, start, 0)
     read_u8(cursor, tape, VERSION, "the version")
     protocol_version: i64 = 1
+    version_node = tape.size()
     if second:
         protocol_version = read_u8(cursor, tape, PROTOCOL_VERSION, "the protocol's version")
-    version_node = tape.size() - 1
     frame_type = read_u8(cursor, tape, TYPE, "the type")
     command = read_u16(cursor, tape, COMMAND, "the command")
     read_u8(cursor, tape, COMMAND_VERSION, "the command's version")
@@ -257,4 +257,4 @@ class ValuesReader(HessianContent):
 
     def is_empty(self, partial: i64) -> bool:
         """See HessianContent.is_empty. The array of values alone is not content."""
-        return self.tape.size() == partial + 2
+        return self.tape.nodes(partial, self.tape.size()) == 2

@@ -147,10 +147,10 @@ def _header(root: Node, name: bytes) -> str:
         return ""
     data = root.buffer.data
     end = tape.next(headers)
-    pair = headers + 1
+    pair = tape.following(headers)
     while pair < end:
-        key = pair + 1
-        value = key + 1
+        key = tape.following(pair)
+        value = tape.following(key)
         named = value < tape.next(pair) and tape.kind(key) == t.TEXT
         if named and data[tape.number(key) : tape.end(key)] == name:
             return Node(tape, value, root.buffer).text or ""
@@ -170,7 +170,7 @@ def _first_object(root: Node) -> Node | None:
         values = -1 if partial < 0 else tape.find(partial, VALUES)
     if values < 0:
         return None
-    value = _shown_from(tape, values + 1, tape.next(values))
+    value = _shown_from(tape, tape.following(values), tape.next(values))
     return None if value < 0 or tape.kind(value) != t.OBJECT else Node(tape, value, root.buffer)
 
 
@@ -191,13 +191,13 @@ def _field(value: Node, name: bytes) -> Node | None:
     tape = value.tape
     data = value.buffer.data
     definition = value.number & t.LOW_HALF
-    part: i64 = definition + 1
+    part = tape.following(definition)
     end = tape.next(definition)
     after: i64 = -1  # the node after the last field's value; -1 at the class's name, the first text
     while part < end:
         if tape.kind(part) in TEXTS:
             if after < 0:
-                after = value.index + 1
+                after = tape.following(value.index)
             else:
                 child = _shown_from(tape, after, tape.next(value.index))
                 if child < 0:
@@ -276,7 +276,7 @@ def _declared_type(values: Node, position: int) -> str:
     if position >= ANNOTATED:
         return ""
     tape = values.tape
-    first = _shown_from(tape, values.index + 1, tape.next(values.index))
+    first = _shown_from(tape, tape.following(values.index), tape.next(values.index))
     if first < 0 or tape.kind(first) != t.OBJECT:
         return ""
     types = _parameter_types(Node(tape, first, values.buffer))

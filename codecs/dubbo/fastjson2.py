@@ -135,9 +135,12 @@ class Fastjson2Body(HessianContent):
         if arity < 0:
             text_of = f"{count(number, 'value')}; the descriptor of the parameters does not state this number"
             tape.note("argument-count", start, text_of, cursor.buffer)
-            if last >= 0 and tape.kind(last + 1) == t.MAP:
+            value: i64 = -1
+            if last >= 0:
+                value = tape.following(last)  # after its length
+            if value >= 0 and tape.kind(value) == t.MAP:
                 tape.shrink(arguments, last, tape.start(last))
-                tape.set_flags(last + 1, ATTACHMENTS << t.FIELD_SHIFT)
+                tape.set_flags(value, ATTACHMENTS << t.FIELD_SHIFT)
                 return
         if cursor.pos == cursor.end:
             tape.set_form(self.parent, NO_ATTACHMENTS_FORM)

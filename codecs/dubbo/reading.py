@@ -42,7 +42,8 @@ ANNOTATED: Final = 64  # at most this many arguments are shown with their declar
 LINES: Final = 1 << 12  # of calls that are kept
 LINE: Final = 1 << 10  # characters of such a line
 
-FLAGS: Final = 2  # from a message to its type, which two_way and event follow: all are of one byte
+# From a message to its type, after the magic; two_way and event follow: all SHORT nodes.
+FLAGS: Final = t.WIDTH + t.SHORT_WIDTH
 _PARTIAL: Final[i64] = PARTIAL >> t.FIELD_SHIFT
 _EVENTS: Final = {"R": "read-only: the server takes no new requests", "W": "writable"}
 _lines: Final[dict[tuple[str, str, str, str], str]] = {}  # by service, version, method and descriptor
@@ -146,10 +147,10 @@ def call(root: Node) -> CallFacts:
     first = root.index + FLAGS
     reply = oneway = True
     event = False
-    if first + 3 < tape.next(root.index):
+    if first + 3 * t.SHORT_WIDTH < tape.next(root.index):
         reply = tape.number(first) == 0
-        oneway = tape.number(first + 1) == 0
-        event = tape.number(first + 2) != 0
+        oneway = tape.number(first + t.SHORT_WIDTH) == 0
+        event = tape.number(first + 2 * t.SHORT_WIDTH) != 0
     at = tape.find(root.index, ID)
     number = "0" if at < 0 else str(tape.number(at))
     body = tape.find(root.index, BODY)
@@ -169,7 +170,7 @@ def call(root: Node) -> CallFacts:
     method = ""
     context = RequestContext()
     content = body
-    at = body + 1
+    at = tape.following(body)
     end = tape.next(body)
     while at < end:
         member = tape.head(at) >> t.FIELD_SHIFT
@@ -182,7 +183,7 @@ def call(root: Node) -> CallFacts:
         elif member == _PARTIAL and tape.kind(at) == t.STRUCT:
             content = at  # what there is of the body is in it
             end = tape.next(at)
-            at += 1
+            at = tape.following(at)
             continue
         at = tape.next(at)
     if method in GENERIC_METHODS:
@@ -264,7 +265,7 @@ def _names(tape: Tape, body: i64, buffer: Buffer) -> tuple[str, str, str, str] |
     None if one of them is missing or not plain ASCII, and for generic calls.
     """
     service = version = method = ""
-    at = body + 1
+    at = tape.following(body)
     end = tape.next(body)
     while at < end:
         head = tape.head(at)

@@ -316,7 +316,7 @@ class BodyReader:
         tape = self.tape
         data = self.cursor.data
         end = tape.next(index)
-        at = index + 1
+        at = tape.following(index)
         bits: i64 = 0  # of each key's slot, in two sets
         others: i64 = 0
         alike = False
@@ -330,11 +330,11 @@ class BodyReader:
             alike = bits & bit != 0 and others & other != 0
             bits |= bit
             others |= other
-            at = tape.next(at + 1)
+            at = tape.next(tape.next(at))
         if not alike:
             return
         keys: set[bytes] = set()
-        at = index + 1
+        at = tape.following(index)
         while at < end:
             key = data[tape.number(at) : tape.end(at)]
             if key in keys:
@@ -342,7 +342,7 @@ class BodyReader:
                 tape.note("repeated-key", tape.start(at), text, self.cursor.buffer)
                 return
             keys.add(key)
-            at = tape.next(at + 1)
+            at = tape.next(tape.next(at))
 
     def run(self, length: i64, what: str) -> i64:
         """Skip content of a declared length; returns where it starts. Raises DecodeError."""

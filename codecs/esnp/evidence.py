@@ -300,8 +300,9 @@ def _inner_bits(data: bytes, tape: Tape, kind: i64) -> float:
         bits += (MEETS + CHANGE if int(first) in v.ADDRESSES else 0.0) + CHANGE
     elif kind == v.DATA or kind == v.HEADER or kind == v.SESSION_INFO:
         bits += CHANGE  # the length of a name
-        if tape.size() > 1:
-            tag = tape.kind(1)
+        value = tape.following(0)
+        if tape.size() > value:
+            tag = tape.kind(value)
             bits += CHANGE
             if tag == t.STRING or tag == t.BYTES or tag == t.MAP or tag == t.LIST:
                 bits += CHANGE + 1.0  # a tag, and lengths that end where the body does

@@ -255,7 +255,7 @@ def entries_of(root: Node) -> list[Node]:
 
 def entry_type(entry: Node) -> int:
     """The type number of a line or frame, its first part."""
-    return int(entry.tape.number(entry.index + 1))
+    return int(entry.tape.number(entry.tape.following(entry.index)))
 
 
 def _short_entry(entry: Node, number: int) -> str:

@@ -74,7 +74,7 @@ def _unusual_forms(tape: Tape) -> i64:
     while index < tape.size():
         if tape.head(index) >> t.FORM_SHIFT & t.FORM_MASK:
             forms += 1
-        index += 1
+        index = tape.following(index)
     return forms
 
 
@@ -123,5 +123,5 @@ class FrameContent(HessianContent):
         self.head = PARTIAL
         self.read(self.way)
         tape.close_from(partial, self.cursor.pos)
-        if tape.size() <= partial + 2:  # an array of values alone is not content
+        if tape.nodes(partial, tape.size()) <= 2:  # an array of values alone is not content
             tape.cut(partial)

@@ -128,6 +128,7 @@ def class_notes(tape: Tape) -> None:
         return
     size: i64 = tape.size()
     index: i64 = 0
+    before: i64 = -1  # the node before it
     buffer: Buffer = tape.buffer
     ends: list[int] = []
     outer: list[Buffer] = []
@@ -146,7 +147,7 @@ def class_notes(tape: Tape) -> None:
             outer.append(buffer)
             buffer = tape.buffers[int(tape.number(index))]
         elif (kind == t.TYPE and tape.number(index) == index) or kind == t.CLASS:
-            text: i64 = index + 1
+            text = tape.following(index)
             while text < tape.next(index) and not _is_text(tape.kind(text)):
                 text = tape.next(text)
             if text < tape.next(index):
@@ -156,11 +157,11 @@ def class_notes(tape: Tape) -> None:
                 number = names_number(name, 0, len(name))
                 if number:
                     numbers = True
-                    if kind == t.TYPE and tape.kind(index - 1) == t.MAP:
-                        lost.look(tape, index - 1, buffer)
+                    if kind == t.TYPE and before >= 0 and tape.kind(before) == t.MAP:
+                        lost.look(tape, before, buffer)
                 generic = generic or name.endswith(_BEAN)
                 proxy = name.endswith(_PROXY)
-                if proxy and kind == t.CLASS and tape.next(index) == text + 2:
+                if proxy and kind == t.CLASS and tape.nodes(text, tape.next(index)) == 2:
                     shown = name.decode("utf-8", "replace")
                     tape.note("content-lost", tape.start(text), shown + LOST_CONTENT, buffer)
                 found = notes.look(_element(_shown_name(name)), tape.start(text), buffer)
@@ -178,7 +179,8 @@ def class_notes(tape: Tape) -> None:
             notes.text(text_of, tape.start(index), buffer)
         elif kind == t.BYTES and generic:
             notes.java_bytes(content_of(tape, index, buffer.data), tape.start(index), buffer)
-        index += 1
+        before = index
+        index = tape.following(index)
     lost.note(tape)
     notes.note_companions()
 

@@ -37,7 +37,7 @@ class Hessian(Codec):
             decoding.decode(self.dialect, cursor, tape, final)
         except DecodeError as error:
             if not error.incomplete or final:
-                note_overrun(tape, int(tape.size()))
+                note_overrun(tape)
             raise
         finally:
             class_notes(tape)

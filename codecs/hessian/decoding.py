@@ -22,6 +22,9 @@ from wirelens.codecs.hessian.well_known_classes import known_definition, skip_pl
 from wirelens.codecs.node import Node
 from wirelens.codecs.tape import Buffer, Tape
 
+_TOP: Final = (
+    2 * t.WIDTH
+)  # index of the first value of a message of plain values: after its root and an array
 _CONTROLS: Final = frozenset([code for code in range(32) if code not in b"\t\n\f\r\x1b"])
 MOST_DEFINED: Final = 64  # class definitions in a row that are passed over to find the object after them
 
@@ -217,7 +220,7 @@ class Messages(Packets):
         """The number of children, without hidden ones, of a node that is still open."""
         tape = self.tape
         count: i64 = 0
-        at = index + 1
+        at = tape.following(index)
         while at < tape.size():
             if tape.head(at) & t.HIDDEN == 0:
                 count += 1
@@ -509,7 +512,7 @@ class Messages(Packets):
             tape.leaf(head, tape.start(form), tape.end(form), tape.number(form))
             return
         whole = tape.open(head, tape.start(form), -1)
-        at = form + 1
+        at = tape.following(form)
         while at < tape.next(form):
             tape.leaf(t.CHUNK | t.HIDDEN, tape.start(at), tape.end(at), tape.number(at))
             at = tape.next(at)
@@ -571,9 +574,9 @@ def likelier_packets(cursor: Cursor, plain: Tape) -> Tape | None:
     None if that is not so. A row of packets often reads as values too, such as 3,000 empty lists where there
     is one text of 3,000 times `x`.
     """
-    if cursor.pos < cursor.end or plain.size() < 3 or plain.head(1) & ~t.BROKEN != m.VALUES:
+    if cursor.pos < cursor.end or plain.size() <= _TOP or plain.head(t.WIDTH) & ~t.BROKEN != m.VALUES:
         return None
-    first: i64 = 2
+    first: i64 = _TOP
     while plain.head(first) & t.HIDDEN and plain.next(first) < plain.size():
         first = plain.next(first)
     if plain.next(first) == plain.size() and plain.head(first) & (t.SIMPLE | t.KIND_MASK) != t.STRING16:
@@ -592,7 +595,7 @@ def likelier_packets(cursor: Cursor, plain: Tape) -> Tape | None:
 def _unlikely_values(tape: Tape) -> i64:
     """How many values are empty, texts with control characters, next to others at the top, or missing."""
     unlikely: i64 = 0
-    index: i64 = 1
+    index: i64 = t.WIDTH
     while index < tape.size():
         head = tape.head(index)
         kind = head & t.KIND_MASK
@@ -601,12 +604,12 @@ def _unlikely_values(tape: Tape) -> i64:
             unlikely += 2 if values == 0 else values - 1
         elif head & t.HIDDEN == 0:
             size = tape.end(index) - tape.number(index)
-            if (kind == t.LIST or kind == t.MAP) and tape.next(index) == index + 1:
+            if (kind == t.LIST or kind == t.MAP) and tape.next(index) == index + t.WIDTH:
                 unlikely += 1
             elif kind == t.STRING16 and tape.number(index) >= 0 and (size == 0 or head & t.SIMPLE == 0):
                 if size == 0 or not _CONTROLS.isdisjoint(Node(tape, int(index), tape.buffer).content):
                     unlikely += 1
-        index += 1
+        index = tape.following(index)
     return unlikely
 
 

@@ -18,7 +18,7 @@ from wirelens.codecs.hessian.message_forms import VALUES
 from wirelens.codecs.hessian.packets import lengths_lead_to_end
 from wirelens.codecs.hessian.tables import Tables
 from wirelens.codecs.hessian.value_decoding import MISPLACED, TO_END, Values
-from wirelens.codecs.hessian.weighing import MOST_NODES, MOST_NUMBERS, Weighing
+from wirelens.codecs.hessian.weighing import MOST_NUMBERS, MOST_WORDS, Weighing
 from wirelens.codecs.tape import Buffer, Tape
 from wirelens.codecs.words import count
 
@@ -116,8 +116,8 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
     settle = ""
     failed = False
     unfinished = False
-    nodes: i64 = 0
-    while cursor.pos < end and messages < MOST_MESSAGES and nodes < MOST_NODES:
+    words: i64 = 0  # of the tapes
+    while cursor.pos < end and messages < MOST_MESSAGES and words < MOST_WORDS:
         start = cursor.pos
         tape = Tape(buffer)
         try:
@@ -134,7 +134,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                     weighing.message(framed, 0, end)
                     break
             failed = True
-            nodes += tape.size()
+            words += tape.size()
             if not error.needed:
                 tape.close_from(0, min(cursor.pos, end))
                 weighing.message(tape, start, end)
@@ -148,7 +148,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                 weighing.message(tape, start, end)
                 promising = PROMISING <= weighing.bits < PROVED and len(data) <= SECOND_LOOK
                 one_value = messages == 0 and _top(tape) == 1 and weighing.bits < PROVED
-                few = tape.size() <= FEW_NODES and _top(tape) <= MANY_VALUES
+                few = tape.nodes(0, tape.size()) <= FEW_NODES and _top(tape) <= MANY_VALUES
                 if promising or one_value or few:
                     return _look(dialect, data, SECOND_LOOK)
                 break
@@ -169,7 +169,7 @@ def _look(dialect: i64, data: bytes, size: i64) -> Evidence:
                 tape = packets
                 weighing.heads.append("packets")
                 weighing.packets(packets)
-        nodes += tape.size()
+        words += tape.size()
         messages += 1
         values += _top(tape)
         weighing.message(tape, start, cursor.pos)
@@ -283,11 +283,11 @@ def _reads(dialect: i64, data: bytes) -> bool:
 
 def _top(tape: Tape) -> i64:
     """The number of values of a message of plain values; 0 for any other message."""
-    if tape.size() < 2 or tape.head(1) & ~t.BROKEN != VALUES:
+    if tape.size() <= t.WIDTH or tape.head(t.WIDTH) & ~t.BROKEN != VALUES:
         return 0
     count: i64 = 0
-    at: i64 = 2
-    after = tape.next(1)
+    at: i64 = 2 * t.WIDTH
+    after = tape.next(t.WIDTH)
     while at < after:
         if tape.head(at) & t.HIDDEN == 0:
             count += 1
@@ -342,7 +342,7 @@ def unusual_forms(dialect: i64, data: bytes) -> i64:
         while index < tape.size():
             if tape.head(index) >> t.FORM_SHIFT & t.FORM_MASK:
                 count += 1
-            index += 1
+            index = tape.following(index)
         if failed:
             break
     return count
@@ -383,7 +383,7 @@ def _same(left: Tape, right: Tape) -> bool:
     """True if two tapes hold the same nodes, apart from wire forms."""
     if left.size() != right.size():
         return False
-    count = left.size() * t.WIDTH
+    count = left.size()
     ours = left.words
     theirs = right.words
     mask: i64 = t.FORM_MASK
@@ -392,6 +392,9 @@ def _same(left: Tape, right: Tape) -> bool:
     while at < count:
         if ours[at] & mask != theirs[at] & mask or ours[at + 1] != theirs[at + 1]:
             return False
+        if ours[at] & t.SHORT:
+            at += t.SHORT_WIDTH
+            continue
         # of a class, one of the two may have no number for its layout yet
         if ours[at + 2] != theirs[at + 2] and ours[at] & t.KIND_MASK != t.CLASS:
             return False

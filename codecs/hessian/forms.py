@@ -356,19 +356,12 @@ def _definition_json(definition: Node) -> Json:
 def definitions_before(node: Node) -> list[Node]:
     """The class definitions directly before a value; there is at least one."""
     tape = node.tape
-    index = node.index
-    definitions: list[Node] = []
-    left: i64 = 1
-    while left > 0:
-        index -= 1
-        while tape.kind(index) != t.CLASS:
-            index -= 1
-        definitions.append(Node(tape, index, node.buffer))
-        if len(definitions) == 1:
-            left += tape.number(index) & t.LOW_HALF
-        left -= 1
-    definitions.reverse()
-    return definitions
+    from bisect import bisect_left  # seldom needed
+
+    definitions = tape.definitions()
+    end = bisect_left(definitions, int(node.index))
+    first = end - 1 - int(tape.number(definitions[end - 1]) & t.LOW_HALF)
+    return [Node(tape, index, node.buffer) for index in definitions[first:end]]
 
 
 def _defining_wire(base: int, node: Node) -> Json:

@@ -61,7 +61,7 @@ class Heads(Parts):
             self.text(0, "a type")
         tape.close(node, self.cursor.pos)
         tape.set_number(node, node)
-        content = tape.number(node + 1)
+        content = tape.number(tape.following(node))
         end = self.cursor.pos
         if content < 0 or not harmless(self.data, content, end):
             tape.unchecked_names = True
@@ -103,7 +103,7 @@ class Heads(Parts):
             )
         else:
             defined = types[place + TYPE_NODE]
-            text_start = self.tape.number(defined + 1)
+            text_start = self.tape.number(self.tape.following(defined))
             size = self.tape.end(defined) - self.tape.start(defined)
             if size > REPEATS_FACTOR:
                 self._repeat(size, start)
@@ -384,7 +384,8 @@ class Heads(Parts):
                 self.run(at, t.STRING16, units, forms.NAMED)
                 if not usual or not self.usual:
                     flags = ODD
-        name = tape.number(node + 1)
+        name_node = tape.following(node)
+        name = tape.number(name_node)
         at = cursor.pos
         fields = self.integer("the number of fields")
         if fields < 0:
@@ -396,7 +397,7 @@ class Heads(Parts):
         tape.leaf(t.LENGTH | HIDDEN | form << FORM_SHIFT, at, cursor.pos, fields)
         valued = False
         if fields == 0 and action == d.CLASS_FINAL and name >= 0:
-            valued = is_valued(data, name, tape.end(node + 1))
+            valued = is_valued(data, name, tape.end(name_node))
         left = fields
         pos = cursor.pos
         end = cursor.end
@@ -409,21 +410,24 @@ class Heads(Parts):
                     left -= 1
                     continue
             cursor.pos = pos
+            field = tape.size()
             self.string(0, "the name of a field")
             if not self.usual:
                 flags |= ODD
-            plain = plain and tape.head(tape.size() - 1) & SIMPLE != 0
+            plain = plain and tape.head(field) & SIMPLE != 0
             pos = cursor.pos
             left -= 1
         cursor.pos = pos
         tape.close(node, pos)
-        name_end = tape.end(node + 1)
+        name_end = tape.end(name_node)
         if name < 0 or not harmless(data, name, name_end):
             if name < 0 or fields != 1 or not names_number(data, name, name_end):
                 tape.unchecked_names = True
         elif valued:
             pass  # not kept, for its nodes do not show the value that its objects have
-        elif flags == 0 and plain and before == 0 and action != d.CLASS_2006 and tape.head(node + 1) & SIMPLE:
+        elif (
+            flags == 0 and plain and before == 0 and action != d.CLASS_2006 and tape.head(name_node) & SIMPLE
+        ):
             learn_definition(tape, node, data)
         odd = flags & ODD != 0 or named_by_type
         same = tables.find_class(tape, data, node, odd) >= 0
@@ -445,7 +449,7 @@ class Heads(Parts):
             counted = count(len(types) // TYPE_WORDS, "type")
             text = f"type number {number} is not defined; the table has {counted}"
             raise self.cursor.error("bad-value", start, text)
-        text_node = types[place + TYPE_NODE] + 1
+        text_node = tape.following(types[place + TYPE_NODE])
         head = t.STRING16 | tape.head(text_node) & SIMPLE
         tape.leaf(head, tape.start(text_node), tape.end(text_node), tape.number(text_node))
         tape.leaf(t.MARK | HIDDEN, start, self.cursor.pos, number)

@@ -275,8 +275,11 @@ def _moment(node: Node) -> str:
     return iso(milliseconds) if name and re.search(_TIME_WORD, name) else ""
 
 
+MOST_KEYS: Final = 4096  # of a map's keys and values, that are looked through for the name of one of them
+
+
 def _name_of(node: Node) -> str:
-    """The name of the field, or the key, of a value; empty after the first `MAX_FIELDS` fields."""
+    """The name of the field, or the key, of a value; empty after the first `MAX_FIELDS` and `MOST_KEYS`."""
     parent = node.parent
     if parent is None:
         return ""
@@ -285,8 +288,9 @@ def _name_of(node: Node) -> str:
         names = field_names(parent)
         return names[position] if position < len(names) else ""
     if parent.kind == t.MAP and position % 2:
-        # The key directly precedes its value.
-        key = Node(node.tape, node.index - 1, node.buffer)
+        if position >= MOST_KEYS:
+            return ""
+        key = parent.first(position)[position - 1]
         if key.kind in TEXTS:
             return text_of(key) or ""
     return ""

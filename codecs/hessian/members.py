@@ -90,8 +90,10 @@ def class_name(node: Node) -> str:
         return ""
     if node.kind in (t.MAP, t.LIST):
         for part in node.parts():
-            if part.kind == t.TYPE and part.number >= 0 and node.tape.next(part.number) > part.number + 1:
-                return text_of(Node(node.tape, part.number + 1, node.buffer)) or ""
+            if part.kind == t.TYPE and part.number >= 0:
+                text = int(node.tape.following(part.number))
+                if text < node.tape.next(part.number):
+                    return text_of(Node(node.tape, text, node.buffer)) or ""
             break
     return ""
 

@@ -9,6 +9,8 @@ import math
 from itertools import pairwise
 from typing import Final
 
+from mypy_extensions import i64
+
 from wirelens.codecs import tape as t
 from wirelens.codecs.background import CHANGE
 from wirelens.codecs.hessian import vocabulary as d
@@ -29,14 +31,18 @@ def row_bits(dialect: int, tape: Tape) -> float:
     actions: set[int] = set()
     places = []
     numbers = []
-    for index in range(2, tape.size()):
+    index: i64 = 2 * t.WIDTH
+    last = index
+    while index < tape.size():
         kind = tape.kind(index)
         if kind not in _ACTIONS or tape.head(index) >> t.FORM_SHIFT & t.FORM_MASK:
             return 0.0
         actions |= _ACTIONS[kind]
         places.append(tape.start(index))
         numbers.append(tape.number(index))
-    places.append(tape.end(tape.size() - 1))
+        last = index
+        index = tape.following(index)
+    places.append(tape.end(last))
     table = d.TABLES[dialect]
     opcodes = bytes([byte for byte in range(256) if table[byte] in actions])
     # any bytes: each opcode is one of few

@@ -8,7 +8,7 @@ from mypy_extensions import i64, mypyc_attr
 from wirelens.codecs import tape as t
 from wirelens.codecs.hessian.texts import content_of
 from wirelens.codecs.scan import same_bytes
-from wirelens.codecs.tape import END_SHIFT, NUMBER, SPAN, WIDTH, Tape
+from wirelens.codecs.tape import END_SHIFT, HEAD, NEXT_SHIFT, SHORT, SIZE_MASK, SPAN, WIDTH, Tape
 
 # The words of a class in `Tables.classes`; its CLASS node has the rest.
 CLASS_NODE: Final = 0
@@ -76,18 +76,20 @@ class Tables:
         classes = self.classes
         count = len(classes) // CLASS_WORDS
         keys = self.class_keys
+        words = tape.words
+        odd = odd or words[node + WIDTH + HEAD] & SHORT == 0  # a name in chunks
         if keys is None and not odd and count <= _FEW:
-            words = tape.words  # read here, as a call for each takes 4 % of a message, uncompiled
-            name = words[(node + 1) * WIDTH + NUMBER]
-            size = (words[node * WIDTH + SPAN] >> END_SHIFT) - name
-            name_size = (words[(node + 1) * WIDTH + SPAN] >> END_SHIFT) - name
+            # the words of the class and its name are read here: calls take 4 % of a message, uncompiled
+            name = words[node + WIDTH + SPAN] >> END_SHIFT
+            size = (words[node + SPAN] >> END_SHIFT) - name
+            name_size = words[node + WIDTH + HEAD] >> NEXT_SHIFT & SIZE_MASK
             at: i64 = 0
             while at < len(classes):
-                place = classes[at + CLASS_NODE] * WIDTH
-                other = words[place + WIDTH + NUMBER]
+                place = classes[at + CLASS_NODE]
+                other = words[place + WIDTH + SPAN] >> END_SHIFT
                 if (
                     (words[place + SPAN] >> END_SHIFT) - other == size
-                    and (words[place + WIDTH + SPAN] >> END_SHIFT) - other == name_size
+                    and words[place + WIDTH + HEAD] >> NEXT_SHIFT & SIZE_MASK == name_size
                     and same_bytes(data, other, name, size)
                 ):
                     return at // CLASS_WORDS
@@ -113,7 +115,7 @@ class Tables:
             at: i64 = 0
             while at < len(types):
                 defined = types[at + TYPE_NODE]
-                other = tape.number(defined + 1)
+                other = tape.number(tape.following(defined))
                 if tape.end(defined) - other == size and same_bytes(data, other, start, size):
                     return at // TYPE_WORDS
                 at += TYPE_WORDS
@@ -123,16 +125,18 @@ class Tables:
             self.type_keys = keys
             at = 0
             while at < len(types):
-                keys.setdefault(content_of(tape, types[at + TYPE_NODE] + 1, data), int(at // TYPE_WORDS))
+                keys.setdefault(
+                    content_of(tape, tape.following(types[at + TYPE_NODE]), data), int(at // TYPE_WORDS)
+                )
                 at += TYPE_WORDS
-        number = keys.setdefault(content_of(tape, node + 1, data), int(count))
+        number = keys.setdefault(content_of(tape, tape.following(node), data), int(count))
         return -1 if number == count else number
 
 
 def class_key(tape: Tape, node: i64, data: bytes) -> bytes:
     """The identity of a class: its name and its fields' names, joined by ff, a byte that no text has."""
     names: list[bytes] = []
-    at = node + 1
+    at = tape.following(node)
     end = tape.next(node)
     while at < end:
         if tape.kind(at) == t.STRING16:

@@ -97,7 +97,7 @@ def content_of(tape: Tape, index: i64, data: bytes) -> bytes:
     if number >= 0:
         return data[number : tape.end(index)]
     parts: list[bytes] = []
-    at = index + 1
+    at = tape.following(index)
     while at < tape.next(index):
         parts.append(data[tape.number(at) : tape.end(at)])
         at = tape.next(at)
@@ -126,13 +126,9 @@ def _low(content: bytes, at: int) -> int:
     return content[at] & 0x3F if at < len(content) else 0
 
 
-def note_overrun(tape: Tape, end: int) -> None:
-    """After an error, note the last text before it if control characters show that it goes on too far.
-
-    `end` is the index after the nodes that were read.
-    """
-    index = end - 1
-    while index >= 0 and index >= end - LOOKED_BACK:
+def note_overrun(tape: Tape) -> None:
+    """After an error, note the last text before it if control characters show that it goes on too far."""
+    for index in reversed(tape.indexes()[-LOOKED_BACK:]):
         kind = tape.kind(index)
         if kind == t.STRING16 and tape.number(index) >= 0 and tape.start(index) < tape.number(index):
             content = tape.buffer.data[tape.number(index) : tape.end(index)]
@@ -144,7 +140,6 @@ def note_overrun(tape: Tape, end: int) -> None:
                     "text-overrun", tape.start(index), text + ": it may run over what follows", tape.buffer
                 )
                 return
-        index -= 1
 
 
 def cesu8(text: str) -> tuple[bytes, int]:

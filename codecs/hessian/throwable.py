@@ -156,7 +156,7 @@ def _frames(members: Members, lines: list[str], prefix: str) -> list[str]:
         return []
     if held.kind == t.REF:
         target = follow(held)
-        if target is not None and target.kind == t.LIST and target.index + 1 < target.tape.next(target.index):
+        if target is not None and target.kind == t.LIST and len(target):
             lines.append(f"{prefix}\t... frames as in #{target.reference}")
         return []
     frames: list[str] = []

@@ -590,9 +590,10 @@ class Values(Heads):
             raise cursor.error("bad-value", start, "a remote object without a type, which every writer sends")
         self.string(0, "the address of a remote object")
         tape.close(node, cursor.pos)
+        text = tape.following(node + t.WIDTH)  # of the type, if it is text
         if flags & forms.OPCODE:
             flags = forms.TYPE | forms.NUMBERED
-        elif tape.head(node + 2) >> FORM_SHIFT & t.FORM_MASK or tape.number(node + 2) == tape.end(node + 2):
+        elif tape.head(text) >> FORM_SHIFT & t.FORM_MASK or tape.number(text) == tape.end(text):
             flags = forms.TYPE
         else:
             flags = 0

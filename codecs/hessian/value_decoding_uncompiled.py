@@ -25,7 +25,8 @@ _Read: TypeAlias = Callable[[bytes, int], int | None]
 _Entry: TypeAlias = tuple[int, int, _Read | int | None]
 
 _LEFT: Final[_Entry] = (1 << 62, 0, 0)  # of a byte that is left to the loop: longer than any data
-_TEXT: Final = t.STRING16 | t.SIMPLE
+_TEXT: Final = t.STRING16 | t.SIMPLE | t.SHORT
+_ODD_TEXT: Final = t.STRING16 | t.SHORT
 _DOUBLE: Final = Struct(">d")
 
 
@@ -141,16 +142,19 @@ def _table(dialect: int) -> list[_Entry]:
         if action == d.STRING_SHORT:
             entries.append((1 + byte, _TEXT, None))
         elif action == d.INT_1:
-            entries.append((1, t.INT, byte - 0x90))
+            entries.append((1, t.INT | t.SHORT, byte - 0x90))
         elif action == d.LONG_1:
-            entries.append((1, t.LONG, byte - 0xE0))
+            entries.append((1, t.LONG | t.SHORT, byte - 0xE0))
         else:
-            entries.append(sized.get(action, _LEFT))
+            size, head, number = sized.get(action, _LEFT)
+            entries.append((size, head | t.SHORT, number))
     return entries
 
 
 _TABLES: Final = (*map(_table, (d.V1, d.DRAFT, d.FINAL)), [_LEFT] * 256)  # that of 2006 is left to the loop
-_STEP: Final = 1 << t.NEXT_SHIFT
+_NEXT_SHIFT: Final = t.NEXT_SHIFT
+_STEP: Final = 1 << _NEXT_SHIFT
+_SHORT: Final = t.SHORT
 
 
 def deeper(stack: Any) -> Any:
@@ -164,11 +168,11 @@ def read_run(dialect: int, tape: Any, data: bytes, pos: int, end: int, left: int
     table = _TABLES[dialect]
     odd = ODD.search
     words = tape.words
-    first = tape.count
-    at = first * 3
-    later = (first + 1) * _STEP
+    at = tape.count
+    most = left if left > 0 else t.MOST_WORDS
+    read = 0
     try:
-        for _ in range(left if left > 0 else t.MOST_NODES):
+        while read < most:
             number: Any
             size, head, number = table[data[pos]]
             after = pos + size
@@ -180,7 +184,7 @@ def read_run(dialect: int, tape: Any, data: bytes, pos: int, end: int, left: int
                     measured = measure(data, number, end, size - 1, 2)
                     if measured < 0 or measured & MEASURE_FLAGS != NOT_SIMPLE:
                         break
-                    head = t.STRING16
+                    head = _ODD_TEXT
                     after = measured >> MEASURE_SHIFT
             elif number.__class__ is not int:
                 number = number(data, pos)
@@ -190,13 +194,18 @@ def read_run(dialect: int, tape: Any, data: bytes, pos: int, end: int, left: int
                     number, after = after, after + number
                     if after > end or odd(data, number, after) is not None:
                         break
-            words[at] = head + later
-            words[at + 1] = pos | after << 32
-            words[at + 2] = number
-            at += 3
-            later += _STEP
+            if -0x80000000 <= number <= 0x7FFFFFFF:
+                words[at] = head | after - pos << _NEXT_SHIFT
+                words[at + 1] = pos | number << 32
+                at += 2
+            else:
+                words[at] = (head ^ _SHORT) + (at + 3) * _STEP
+                words[at + 1] = pos | after << 32
+                words[at + 2] = number
+                at += 3
             pos = after
+            read += 1
     except IndexError:  # the end of the data, or of the room
         pass
-    count = tape.count = at // 3
-    return pos, left - (count - first)
+    tape.count = at
+    return pos, left - read

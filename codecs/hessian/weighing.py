@@ -20,7 +20,7 @@ from wirelens.codecs.tape import Tape
 
 LEAST_ROW: Final = 32  # values of a row of plain numbers that is looked at
 LARGEST_NUMBER: Final = 9  # bytes of a number; fewer are the rest of one that is cut
-MOST_NODES: Final = 4096  # of one message, that are weighed
+MOST_WORDS: Final = 8192  # of nodes of one message, that are weighed
 MOST_NUMBERS: Final = 8  # opcodes of ints and longs that count; the same number again if all bytes are used
 LONG_TEXT: Final = 16  # bytes of a text after whose length of two bytes or more a value has to start
 _NONE_SEEN: Final[vec[i64]] = vec[i64]([0] * 256)
@@ -112,34 +112,35 @@ class Weighing:
         data = self.data
         byte: i64 = data[start]
         count: i64 = tape.size()
-        if count < 2:
+        if count <= t.WIDTH:
             return
         words = tape.words
-        index: i64 = 1
+        index = tape.following(0)
         if words[t.HEAD] & t.KIND_MASK == t.STRUCT:
             self.head(data, start, end, byte, tape)
-        limit = min(count, MOST_NODES)
+        limit = min(count, MOST_WORDS)
         after: i64 = 0
-        first: i64 = 2  # the next value at the top
-        values = tape.head(1) & ~t.BROKEN == VALUES
+        first: i64 = 2 * t.WIDTH  # the next value at the top
+        values = tape.head(index) & ~t.BROKEN == VALUES
         while index < limit:
             self.at_top = values and index >= first
             if self.at_top:
-                if first > 2:
+                if first > 2 * t.WIDTH:
                     self.best = max(self.best, self.bits)
                 first = tape.next(index)
             if after and index >= after:
                 self.data = data
                 after = 0
-            at = index * t.WIDTH
-            if words[at + t.HEAD] & t.EMBEDDED:
-                self.data = tape.buffers[words[at + t.NUMBER]].data
+            if words[index + t.HEAD] & t.EMBEDDED:
+                self.data = tape.buffers[tape.number(index)].data
                 after = tape.next(index)
                 self.last_text = -1
             index = self.node(tape, words, index)
         self.data = data
-        whole = end - tape.end(count - 1) < LARGEST_NUMBER
-        if values and start == 0 and count - 2 >= LEAST_ROW and whole:
+        if not (values and start == 0 and count >= 2 * t.WIDTH + LEAST_ROW * t.SHORT_WIDTH):
+            return
+        last = tape.last_from(2 * t.WIDTH)
+        if tape.nodes(2 * t.WIDTH, count) >= LEAST_ROW and end - tape.end(last) < LARGEST_NUMBER:
             from wirelens.codecs.hessian.rows import row_bits  # seldom needed
 
             self.row = row_bits(self.dialect, tape)
@@ -154,20 +155,20 @@ class Weighing:
             opener = 6.0
         self.bits -= 4.0  # rare, compared with plain values
         count: i64 = 0
-        at: i64 = 2
-        while at < tape.next(1):
+        at: i64 = 2 * t.WIDTH
+        while at < tape.next(t.WIDTH):
             count += 1
             self.bits += opener / float(count)
-            if tape.next(at) <= at + 3 and opener == 2.0:
+            if opener == 2.0 and tape.nodes(at, tape.next(at)) <= 3:
                 self.bits += CONTROL
-            at = max(tape.next(at), at + 1)
+            at = max(tape.next(at), tape.following(at))
 
     def head(self, data: bytes, start: i64, end: i64, byte: i64, tape: Tape) -> None:
         """Weigh the head of a message other than plain values."""
         version = end - start > 3 and data[start + 1] <= 2 and data[start + 2] <= 1
         if version and byte == 0x48 and self.dialect != d.FINAL:
             return  # a header's name of 512 characters would start like this; final's head does
-        kind = tape.kind(1)
+        kind = tape.kind(tape.following(0))
         if kind == t.ARRAY:
             return  # values, or packets
         final = self.dialect == d.FINAL
@@ -202,21 +203,22 @@ class Weighing:
 
     def node(self, tape: Tape, words: "vec[i64]", index: i64) -> i64:
         """Weigh a node, or a hidden part with all its children; the index of the next node."""
-        at = index * t.WIDTH
-        head = words[at + t.HEAD]
+        head = words[index + t.HEAD]
         kind = head & t.KIND_MASK
         start = tape.start(index)
+        number = tape.number(index)
+        following = tape.following(index)
         data = self.data
         if kind == t.CLASS:
             return self.define(tape, index)
         if kind == t.TYPE:
             return self.type(tape, index)
         if kind < t.NULL:
-            return index + 1
+            return following
         if kind == t.CHUNK or kind == t.LENGTH or kind == t.MARK:
-            return index + 1
+            return following
         if tape.end(index) <= start or start >= len(data):
-            return index + 1
+            return following
         opcode: i64 = data[start]
         odd = head >> t.FORM_SHIFT & t.FORM_MASK != 0
         if kind == t.STRING16:
@@ -231,14 +233,14 @@ class Weighing:
             step = opcode - self.before
             counting = -4 <= step <= 4 or step == self.step
             if step == 0:
-                counting = words[at + t.NUMBER] == self.last_number  # equal numbers
-            self.last_number = words[at + t.NUMBER]
+                counting = number == self.last_number  # equal numbers
+            self.last_number = number
             self.step = step
             self.before = opcode
             if counting:
                 if odd:
                     self.unusual()
-                return index + 1
+                return following
         if kind == t.INT or kind == t.LONG:
             if 0x40 <= opcode < 0x80:
                 self.bits += self.letter(start + 1) / k
@@ -251,13 +253,13 @@ class Weighing:
         elif kind == t.NULL or kind == t.BOOL:
             self.bits += 1.5 / k
         elif kind == t.DOUBLE:
-            self.double(words[at + t.NUMBER], opcode, start, k)
+            self.double(number, opcode, start, k)
             if odd:
                 self.unusual()
         elif kind == t.DATE:
-            self.date(words[at + t.NUMBER], k)
+            self.date(number, k)
         elif kind == t.REF:
-            if words[at + t.NUMBER] >> 32 > 0:
+            if number >> 32 > 0:
                 self.resolved += 1
                 self.bits += RESOLVED / k
             else:
@@ -270,13 +272,13 @@ class Weighing:
         elif kind == t.LIST or kind == t.MAP:
             self.container(tape, words, index, kind, opcode, k)
         elif kind == t.REMOTE:
-            if index + 1 >= tape.size() or tape.kind(index + 1) != t.TYPE:
+            if following >= tape.size() or tape.kind(following) != t.TYPE:
                 self.bits += BROKEN
                 self.add_objection("a remote object without a type")
         elif kind == t.XML:
             self.bits += 2.0 * CONTROL
             return tape.next(index)
-        return index + 1
+        return following
 
     def letter(self, after: i64) -> float:
         """Bits of an opcode that is a letter: more before a byte that is not a letter."""
@@ -310,15 +312,16 @@ class Weighing:
 
     def container(self, tape: Tape, words: "vec[i64]", index: i64, kind: i64, opcode: i64, k: float) -> None:
         """Weigh a list or map: its opcode, its end, its count."""
-        at = index * t.WIDTH
         end = tape.end(index)
-        form = words[at + t.HEAD] >> t.FORM_SHIFT & t.FORM_MASK
+        form = words[index + t.HEAD] >> t.FORM_SHIFT & t.FORM_MASK
         if end == len(self.data) and kind == t.LIST and (opcode == 0x58 or opcode == 0x56):
-            part = index + 1
-            while part < index + 3 and part < tape.size():
+            part = index
+            for _ in range(2):
+                part = tape.following(part)
+                if part >= tape.size():
+                    break
                 if tape.kind(part) == t.LENGTH:
                     self.longest = max(self.longest, tape.number(part))
-                part += 1
         last: i64 = self.data[end - 1] if end <= len(self.data) else 0
         gained = 2.0 if end < len(self.data) else 1.0
         if (
@@ -456,7 +459,7 @@ class Weighing:
         """Weigh a type, as text or as a number; the index after it."""
         after = tape.next(index)
         if tape.number(index) == index:
-            text = index + 1
+            text = tape.following(index)
             if self.dialect != d.FINAL:
                 self.bits += LETTER / self.occurrences(0x74)  # t
             if text < tape.size() and tape.number(text) < tape.end(text):
@@ -468,15 +471,15 @@ class Weighing:
         elif after < tape.size() or tape.end(index) < len(self.data):  # otherwise the type may be cut
             self.bits += DANGLING
             self.add_objection("a type number that is not defined")
-        return max(after, index + 1)
+        return max(after, tape.following(index))
 
     def define(self, tape: Tape, index: i64) -> i64:
         """Weigh a class definition; the index after it."""
-        after = max(tape.next(index), index + 1)
+        after = max(tape.next(index), tape.following(index))
         self.classes += 1
-        at = index + 1
+        at = tape.following(index)
         first = True
-        while at < after and at < index + MOST_NODES:
+        while at < after and at < index + MOST_WORDS:
             if tape.kind(at) == t.STRING16:
                 if first:
                     self.class_name(tape, at)
@@ -489,7 +492,7 @@ class Weighing:
                 else:
                     self.names += 1
                     self.bits += NAME / (1.0 + float(self.names) / 16.0)
-            at = max(tape.next(at), at + 1)
+            at = max(tape.next(at), tape.following(at))
         return after
 
     def binary(self, tape: Tape, index: i64, start: i64, end: i64) -> None:
@@ -499,11 +502,7 @@ class Weighing:
         size = end - content
         head = content - start
         if content < 0:
-            chunks: i64 = 0
-            at = index + 1
-            while at < tape.next(index):
-                chunks += 1
-                at += 1
+            chunks = tape.nodes(tape.following(index), tape.next(index))
             self.bits += LETTER + 8.0 * float(min(chunks - 1, 3))
             size = end - start
             head = 3

@@ -100,9 +100,10 @@ def learn_definition(tape: Tape, node: i64, data: bytes) -> None:
     if _last_layout[0] < _MOST_LAYOUTS:
         _last_layout[0] += 1
         tape.set_number(node, t.class_number(0, _last_layout[0]))
-    fields = tape.number(tape.next(node + 1))  # of the LENGTH after the name
-    name = tape.number(node + 1)
-    slot = slot_of(data, name, tape.end(node + 1) - name)
+    name_node = tape.following(node)
+    fields = tape.number(tape.next(name_node))  # of the LENGTH after the name
+    name = tape.number(name_node)
+    slot = slot_of(data, name, tape.end(name_node) - name)
     _definitions[slot] = Definition(data[start : tape.end(node)], tape.copied(node), fields, slot)
 
 

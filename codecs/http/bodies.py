@@ -209,7 +209,7 @@ class MessageContent(HessianContent):
 
     def is_empty(self, partial: i64) -> bool:
         """See HessianContent.is_empty. One node below the message is its opcode or version."""
-        return self.tape.size() <= partial + 2
+        return self.tape.nodes(partial, self.tape.size()) <= 2
 
     def write_data(self) -> i64:
         """See HessianContent.write_data."""

@@ -264,7 +264,7 @@ class _Reader:
             self._note_header("Content-Length more than once")
 
     def _note_header(self, text: str) -> None:
-        self.tape.note("bad-header", self.tape.start(1), text, self.cursor.buffer)
+        self.tape.note("bad-header", self.tape.start(self.tape.following(0)), text, self.cursor.buffer)
 
     def _lacks_body(self, what: str) -> bool:
         """Whether a response has no body although it announces one, as the reply to a HEAD.

@@ -137,9 +137,9 @@ class _Frame:
         cursor = self.cursor
         tape = self.tape
         if frame_type == v.DATA:
-            self._padded(v.DATA_NODE)
+            self._padded(v.DATA_NODE, frame_type)
         elif frame_type == v.HEADERS:
-            self._padded(v.FRAGMENT)
+            self._padded(v.FRAGMENT, frame_type)
         elif frame_type == v.PRIORITY:
             self._priority()
         elif frame_type == v.RST_STREAM:
@@ -147,7 +147,7 @@ class _Frame:
         elif frame_type == v.SETTINGS:
             self._settings()
         elif frame_type == v.PUSH_PROMISE:
-            self._padded(v.FRAGMENT)
+            self._padded(v.FRAGMENT, frame_type)
         elif frame_type == v.GOAWAY:
             self._stream(v.LAST_STREAM_NODE, v.RESERVED_PAYLOAD)
             self._error_code()
@@ -159,7 +159,7 @@ class _Frame:
         else:
             read_rest(cursor, tape, v.DATA_NODE)
 
-    def _padded(self, content: i64) -> None:
+    def _padded(self, content: i64, frame_type: i64) -> None:
         """Read content that may have padding, with what HEADERS and PUSH_PROMISE have before it."""
         cursor = self.cursor
         tape = self.tape
@@ -173,7 +173,6 @@ class _Frame:
                 text = f"{count(padding, 'byte')} of padding; {cursor.left()} are left"
                 raise cursor.error("bad-length", start, text)
             cursor.end = outer - padding
-        frame_type = tape.number(2)
         if frame_type == v.HEADERS and self.flags & v.HAS_PRIORITY:
             self._priority()
         elif frame_type == v.PUSH_PROMISE:

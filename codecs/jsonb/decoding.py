@@ -200,7 +200,10 @@ class Document:
         node = self._symbol(t.TYPE | t.HIDDEN, start)
         tape = self.tape
         definer = tape.number(node)
-        if definer < 0 or tape.number(definer + 1) == tape.end(definer + 1):  # unknown, or empty
+        if definer < 0:  # unknown
+            return True
+        text = tape.following(definer)
+        if tape.number(text) == tape.end(text):  # empty
             return True
         return tape.head(node) >> FORM_SHIFT & t.FORM_MASK != 0
 

@@ -398,7 +398,8 @@ class Encoder(Scalars):
             found = message["value"] if isinstance(message, dict) else None
             if not isinstance(found, dict) or found.get("$symbol") != text or cursor.pos != cursor.end:
                 raise where.error("these bytes are of another name")
-            number_at = int(tape.end(2) - 1 + at)
+            name = tape.following(tape.following(0))  # the text in the symbol in the root
+            number_at = int(tape.end(name) - 1 + at)
             self._define(str(text), v.int_at(data, number_at)[0])
         else:
             if not _is_whole_int(data, at):

@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-from mypy_extensions import i64
-
 from wirelens.codecs import tape as t
 from wirelens.codecs.background import CHANGE, MEETS, prices
 from wirelens.codecs.codec import NO_EVIDENCE, Evidence, messages_evidence
@@ -64,7 +62,7 @@ def _names(tape: Tape, buffer: Buffer) -> tuple[int, float]:
     """How many definitions of types and names a document has, and their bits."""
     names = 0
     bits = 0.0
-    index: i64 = 1
+    index = tape.following(0)
     while index < tape.size():
         kind = tape.kind(index)
         if (kind == t.TYPE or kind == t.SYMBOL) and tape.number(index) == index:
@@ -75,5 +73,5 @@ def _names(tape: Tape, buffer: Buffer) -> tuple[int, float]:
             bits += gain / float(names) if fits is not None else -ODD_NAME
         if tape.head(index) >> t.FORM_SHIFT & t.FORM_MASK in (v.EXACT, v.CONTAINER):
             bits -= UNUSUAL
-        index += 1
+        index = tape.following(index)
     return names, bits

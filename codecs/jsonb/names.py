@@ -72,7 +72,9 @@ class Names:
         if self.any is None and not (usual and self._add(number, text)):
             names = _AnyNames()
             for earlier in range(int(self.count)):
-                names.define(earlier, int(self.nodes[earlier]), self._text(self.nodes[earlier] + 1))
+                names.define(
+                    earlier, int(self.nodes[earlier]), self._text(self.tape.following(self.nodes[earlier]))
+                )
             self.any = names
         if self.any is not None:
             content = self._text(text)
@@ -105,7 +107,7 @@ class Names:
             if other < 0:
                 slots[slot] = self.first + number
                 return True
-            known = self.nodes[other] + 1
+            known = tape.following(self.nodes[other])
             first = tape.number(known)
             if tape.end(known) - first == size and same_bytes(data, first, at, size):
                 return False
@@ -120,7 +122,7 @@ class Names:
         self.slots = vec[i64]([0] * size)
         number: i64 = 0
         while number < self.count:
-            if not self._add(number, self.nodes[number] + 1):
+            if not self._add(number, self.tape.following(self.nodes[number])):
                 return False
             number += 1
         return True

@@ -36,9 +36,9 @@ class References:
         tape = self.tape
         path = b""
         for index, holder in self.nodes:
-            if tape.next(index) <= index + 1:
+            if tape.next(index) <= tape.following(index):
                 continue  # cut off before its path
-            text = self._bytes(index + 1)
+            text = self._bytes(tape.following(index))
             if text != AGAIN:
                 path = text
             target: i64 = holder if path == HOLDER else self._at(path, root)
@@ -104,7 +104,7 @@ class References:
             index = (tape.number(index) >> 32) - 1
         while index >= 0 and tape.kind(index) == t.TYPED:
             self.steps += 1
-            inner = tape.next(index + 1)
+            inner = tape.next(tape.following(index))
             if inner >= tape.next(index) or self.steps > MOST_STEPS:
                 return -1
             index = inner
@@ -125,7 +125,7 @@ class References:
     def _child(self, index: i64, position: i64, name: bytes) -> i64:
         tape = self.tape
         end = tape.next(index)
-        at = index + 1
+        at = tape.following(index)
         count: i64 = 0
         matched = False
         while at < end:
@@ -148,7 +148,7 @@ class References:
         if index < 0:
             return not name
         if tape.kind(index) == t.SYMBOL and tape.number(index) >= 0:
-            index = tape.number(index) + 1  # the text of its definition
+            index = tape.following(tape.number(index))  # the text of its definition
         if tape.kind(index) == t.STRING16:
             at = tape.number(index)
             size: i64 = len(name)

@@ -474,10 +474,10 @@ class _Names:
     Few do, so there is no set of them until two may be equal.
     """
 
-    __slots__ = ("container", "known", "others", "seen")
+    __slots__ = ("first", "known", "others", "seen")
 
-    def __init__(self, container: i64) -> None:
-        self.container: Final[i64] = container
+    def __init__(self, first: i64) -> None:
+        self.first: Final[i64] = first  # the node of the first variable
         self.seen: i64 = 0  # bits by each variable's bytes, in two sets
         self.others: i64 = 0
         self.known: set[bytes] | None = None
@@ -495,9 +495,10 @@ class _Names:
                 self.others |= other
                 return False
             known = self.known = set()
-            before = self.container + 1
+            before = self.first
             while before < variable:
-                known.add(data[tape.start(before) : tape.end(before + 2)])  # after its type, its name
+                name = tape.next(tape.following(before))  # after its type
+                known.add(data[tape.start(before) : tape.end(name)])
                 before = tape.next(before)
         key = data[start:end]
         if key in known:
@@ -591,7 +592,7 @@ class VariablesReader:
                 if plain_end(data, start, end) < end:
                     if re.compile(CONTROLS).search(data, start, end) is not None:
                         number += 1
-            at += 1
+            at = tape.following(at)
         return number
 
     def read_items(self) -> bool:
@@ -601,7 +602,7 @@ class VariablesReader:
         data = cursor.data
         opened: list[i64] = []  # arrays: the variable's node, then the elements'
         counts: list[i64] = []
-        names = [_Names(tape.size() - 1)]
+        names = [_Names(tape.size())]
         expected: i64 = -1  # elements still to come in the innermost array; -1 outside arrays
         deployed = self.deployed
         highest: i64 = v.DEPLOYED_ARRAY if deployed else v.ARRAY
@@ -664,7 +665,7 @@ class VariablesReader:
                 members = tape.open(v.ELEMENTS_HEAD, start, 0)
                 opened.append(members)
                 counts.append(expected)
-                names.append(_Names(members))
+                names.append(_Names(tape.size()))
                 expected = elements
                 continue
             tape.close(variable, cursor.pos)

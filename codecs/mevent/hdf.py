@@ -182,7 +182,7 @@ class _Reader:
             good = True
             if outcome == _OPEN:
                 opened.append(item)
-                opened.append(tape.size() - 1)  # the children: the last node
+                opened.append(tape.size() - t.WIDTH)  # the children: the last node
             else:
                 tape.close(item, self.pos)
             if self.problem:

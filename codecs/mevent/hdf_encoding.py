@@ -40,10 +40,10 @@ def _tree(text: bytes) -> Json:
     root = tape.open(t.head(t.STRUCT), 0, 0)
     hdf.read(tape, buffer, 0, len(text))
     tape.close(root, len(text))
-    if tape.size() == 1:
+    if tape.size() == t.WIDTH:
         return None
     writer = Writer()
-    writer.write(tape, 1, buffer)
+    writer.write(tape, t.WIDTH, buffer)
     return loads(writer.out.getvalue().decode())
 
 

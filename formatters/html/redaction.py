@@ -37,7 +37,6 @@ _NUMBERS: Final = frozenset(
     {t.INTEGER, t.UNSIGNED, t.INT, t.LONG, t.INT8, t.INT16, t.INT64, t.VAR_INT, t.VAR_UINT, t.UINT8}
     | {t.UINT16, t.UINT32, t.UINT64, t.INT32, t.DOUBLE, t.FLOAT32, t.DATE}
 )
-LARGEST: Final = (1 << 63) - 1
 _LARGEST: Final = {t.INT: (1 << 31) - 1, t.INT32: (1 << 31) - 1, t.INT8: 127, t.UINT8: 255, t.INT16: 32767}
 _LAYOUT: Final = frozenset(
     {t.MARK, t.LENGTH, t.NULL, t.ABSENT, t.BOOL, t.BOOLEAN, t.NAMED, t.REF, t.FAULT, t.CLASS, t.TYPE}
@@ -249,20 +248,21 @@ class Redactor:
 
     def _renumber(self, tape: Tape) -> None:
         """Other numbers in the tape, of as many digits or bits."""
-        for index in range(int(tape.size())):
+        for index in tape.indexes():
             kind = int(tape.kind(index))
             if kind not in _NUMBERS or tape.head(index) & t.HIDDEN:
                 continue
             number = int(tape.number(index))
+            room = tape.largest(index)
             drawn = self._random(b"%d %d" % (kind, number))
             if kind == t.DATE:
                 other = number + drawn.randint(-180, 180) * 86_400_000 + drawn.randint(0, 86_399_999)
-                other = max(-LARGEST, min(other, LARGEST))
+                other = max(-room, min(other, room))
             elif kind in (t.DOUBLE, t.FLOAT32):
-                other = number ^ drawn.getrandbits(44 if kind == t.DOUBLE else 18)
+                other = number ^ drawn.getrandbits(min(44 if kind == t.DOUBLE else 18, room.bit_length()))
             else:
                 digits = len(str(abs(number)))
-                largest = _LARGEST.get(kind, LARGEST)
+                largest = min(_LARGEST.get(kind, room), room)
                 least = min(10 ** (digits - 1) if digits > 1 else 0, largest)
                 size = drawn.randint(least, min(10**digits - 1, largest))
                 other = size if number >= 0 else -size

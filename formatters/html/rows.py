@@ -226,7 +226,9 @@ class _Message:
             *self._title(root, walk),
         )
         self.rows_of[0] = 0
-        if root.kind not in CONTAINERS and root.tape.next(0) == 1:  # a message that is one value
+        if root.kind not in CONTAINERS and root.tape.next(0) == root.tape.following(
+            0
+        ):  # a message that is one value
             self._node(root, walk, 1, shift, "value", 0)
         stack = [self._open(root, walk, 1, shift)]
         while stack:
@@ -240,10 +242,12 @@ class _Message:
                 continue
             if len(self.table) - self.first >= MOST_ROWS:
                 self._error(1)
-                return int(root.tape.size() - node.index)
+                return int(root.tape.nodes(node.index, root.tape.size()))
             if int(node.index) in walk.left_out:
                 continue
-            inside = root.tape.next(node.index) > node.index + 1 or int(node.index) in walk.faults
+            inside = (
+                root.tape.next(node.index) > root.tape.following(node.index) or int(node.index) in walk.faults
+            )
             name, flags = self._name(frame, node)
             flags |= frame.flags
             self._node(node, walk, frame.level, frame.shift, name, flags)

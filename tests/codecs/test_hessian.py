@@ -268,7 +268,7 @@ def test_kinds_of_the_vectors_are_all_there() -> None:
         for case in vectors(HERE, name):
             tape = codecs.decode(bytes.fromhex(case["hex"]), case["protocol"])[0].tape
             assert tape is not None
-            kinds.update(tape.kind(index) for index in range(tape.size()))
+            kinds.update(tape.kind(index) for index in tape.indexes())
     assert kinds >= {
         t.NULL,
         t.BOOL,

@@ -323,7 +323,7 @@ def test_values_up_to_a_mark() -> None:
     cursor = Cursor(buffer, 0, 4)
     tape = Tape(buffer)
     Values(cursor, tape, Tables(d.DRAFT)).read(TO_MARK)
-    assert (cursor.pos, tape.size()) == (2, 2)
+    assert (cursor.pos, len(tape.indexes())) == (2, 2)
 
 
 def test_a_cursor_that_is_bounded_asks_for_nothing() -> None:

@@ -468,7 +468,7 @@ def simple(text: str, after: bytes) -> bool:
     data = len(text).to_bytes(1) + content + after
     tape = codecs.decode(data, FINAL)[0].tape
     assert tape is not None
-    return tape.head(2) & t.SIMPLE != 0
+    return tape.head(2 * t.WIDTH) & t.SIMPLE != 0
 
 
 @pytest.mark.parametrize("size", range(1, 26))

@@ -256,7 +256,7 @@ def test_maps_keep_what_a_json_object_would_lose() -> None:
 def test_objects_types_and_references() -> None:
     tape = Tape(Buffer(b"TypeClassabc$d"))
     root = tape.open(t.LIST | t.REFERRED, 0, 0)
-    kind = tape.open(t.TYPE | t.HIDDEN, 0, 1)
+    kind = tape.open(t.TYPE | t.HIDDEN, 0, tape.size())
     text(tape, b"Type")
     tape.close(kind, 4)
     defined = tape.open(t.CLASS | t.HIDDEN, 0, 0)

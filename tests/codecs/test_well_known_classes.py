@@ -8,7 +8,7 @@ from checks import inputs
 from wirelens.codecs import decode, encode
 from wirelens.codecs.hessian import value_decoding, well_known_classes
 from wirelens.codecs.scan import slot_of
-from wirelens.codecs.tape import CLASS, HEAD, KIND_MASK, LOW_HALF, NUMBER, WIDTH
+from wirelens.codecs.tape import LOW_HALF, NUMBER
 
 HESSIAN = ("hessian1", "hessian2-draft", "hessian2")
 
@@ -24,10 +24,9 @@ def told(data: bytes, protocol: str) -> list[tuple[object, ...]]:
     found: list[tuple[object, ...]] = []
     for record in decode(data, protocol):
         tape = record.tape
-        words = [] if tape is None else [tape.words[at] for at in range(tape.size() * WIDTH)]
-        for at in range(0, len(words), WIDTH):
-            if words[at + HEAD] & KIND_MASK == CLASS:
-                words[at + NUMBER] &= LOW_HALF  # without the layout's number
+        words = [] if tape is None else list(tape.words[: tape.size()])
+        for at in [] if tape is None else tape.definitions():
+            words[at + NUMBER] &= LOW_HALF  # without the layout's number
         notes = [(note.code, note.offset, note.text) for note in record.notes]
         found.append((words, notes, record.json_text()))
     return found
