@@ -1,5 +1,6 @@
 """The codecs of Hessian's three dialects."""
 
+from collections.abc import Callable
 from typing import Final
 
 from librt.strings import BytesWriter
@@ -26,6 +27,7 @@ class Hessian(Codec):
     def __init__(self, dialect: int) -> None:
         super().__init__(d.NAMES[dialect])
         self.dialect = dialect
+        self.write: Callable[[Json, int, BytesWriter], None] | None = None  # once it is imported
         # c 02 00 and 1.0 values ask for a reply in final 2.0
         self.answers = tuple(
             [name for name in (d.NAMES[d.V1], d.NAMES[d.DRAFT], d.NAMES[d.FINAL]) if name != self.name]
@@ -44,9 +46,11 @@ class Hessian(Codec):
 
     def encode(self, message: Json, out: BytesWriter) -> None:
         """See Codec.encode."""
-        from wirelens.codecs.hessian.encoding import encode_message  # not needed to decode
+        if self.write is None:
+            from wirelens.codecs.hessian.encoding import encode_message  # not needed to decode
 
-        encode_message(message, self.dialect, out)
+            self.write = encode_message
+        self.write(message, self.dialect, out)
 
     def encode_text(self, data: bytes, at: i64, braces: i64) -> bytes | None:
         """See Codec.encode_text. Only for the final dialect."""

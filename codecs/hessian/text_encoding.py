@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64, mypyc_attr, u8
 
 from wirelens.codecs.hessian import vocabulary as d
@@ -11,7 +12,30 @@ from wirelens.codecs.hessian.texts import as_units, cesu8, units_of_raw
 from wirelens.codecs.json_input import hex_bytes
 from wirelens.codecs.node import Json, utf16_text
 
+_GATHERED: Final = 7  # characters of a text that is written with its length as one word
+_COMPILED: Final = not __file__.endswith(".py")
 _OTHER_TEXT: Final = "these bytes are another text: delete $wire to encode the text"
+
+
+def _write_gathered(out: BytesWriter, text: str, size: i64) -> bool:
+    """Write text of `size` characters, at most _GATHERED, after its length, if it is ASCII.
+
+    False, and nothing is written, for other text. An object of its UTF-8 takes longer: 2 % of a message.
+    """
+    word: i64 = 0
+    found: i64 = 0
+    at = size
+    while at > 0:
+        at -= 1
+        code: i64 = ord(text[at])
+        found |= code
+        word = word << 8 | code
+    if found >= 0x80:
+        return False
+    end: i64 = len(out) + size + 1
+    write_i64_le(out, word << 8 | size)
+    out.truncate(end)
+    return True
 
 
 @mypyc_attr(acyclic=True)
@@ -20,16 +44,19 @@ class Texts(Scalars):
 
     def write_text(self, text: str) -> None:
         """Write a string as the writer of the dialect sends it."""
-        content, count = cesu8(text)
+        size: i64 = len(text)
+        if size <= _GATHERED and _COMPILED and self.dialect != d.V1 and _write_gathered(self.out, text, size):
+            return
+        content, units = cesu8(text)
+        self.write_content(text, content, units)
+
+    def write_content(self, text: str, content: bytes, count: int) -> None:
+        """Write a string whose content is known, cut as writers cut it."""
         units: i64 = count
         if units <= 31 and self.dialect != d.V1:
             self.out.append(u8(units))
             self.out.write(content)
             return
-        self._chunks(text, content, count)
-
-    def _chunks(self, text: str, content: bytes, units: int) -> None:
-        """Write a string's opcodes and content, cut as writers cut it."""
         if units <= CHUNK_UNITS:
             self._string_opcode(usual_string(self.dialect, units), units)
             self.out.write(content)
