@@ -1,12 +1,13 @@
 """Writing class definitions, and the table of those that a scope has."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from librt.strings import BytesWriter
 from mypy_extensions import i64, mypyc_attr, u8
 
 from wirelens.codecs.hessian import vocabulary as d
+from wirelens.codecs.hessian.numbering import Numbering
 from wirelens.codecs.hessian.text_encoding import Texts
 from wirelens.codecs.hessian.well_known_classes import VALUED
 from wirelens.codecs.json_text import quoted
@@ -23,6 +24,7 @@ class KnownClass:
         self.name: Final = name
         self.keys: Final = keys
         self.identity: Final[tuple[str | bytes, ...]] = (name, *keys[1:])  # as `class_key` gives it
+        self.place: i64 = 0  # among the classes that are kept, from 1 on; 0 if it is not one
         self.definition = b""  # in the usual form; empty until it is first needed
         # in UTF-8, the keys as JSON text with colons; only of the final dialect
         self.text_name = b""
@@ -43,6 +45,9 @@ def new_class(name: str, keys: list[str]) -> KnownClass | None:
 _known: Final[list[dict[str, KnownClass]]] = [{} for _ in d.NAMES]
 _KEPT: Final = 1024  # classes in each dialect
 _KEPT_BYTES: Final = 4096  # of a definition
+# By dialect and place of a class: the class whose object followed last; at 0, the first one.
+# It is tried before it is looked up by name, as messages repeat: 2 % of a message.
+_followers: Final[list[list[KnownClass | None]]] = [[None] * (_KEPT + 1) for _ in d.NAMES]
 
 
 def find_known(dialect: int, name: str) -> KnownClass | None:
@@ -72,25 +77,45 @@ class Classes(Texts):
 
     def __init__(self, out: BytesWriter, dialect: int) -> None:
         super().__init__(out, dialect)
+        self.definitions: Final = Numbering()  # of known classes; empty bytes for those of others
         self.classes: dict[tuple[str | bytes, ...], int] = {}  # numbers by `class_key`
-        self.numbers: dict[bytes, int] = {}  # of known classes by their definitions
         self.defined: list[KnownClass] = []  # those that `classes` does not have yet
-        self.class_count = 0
+        self.followers: Final = _followers[dialect]
+        self.last_place: i64 = 0  # of the class of the last object
 
     def number_of(self, known: KnownClass) -> i64:
         """The number of a known class in this scope, after writing its definition if it is new."""
-        definition = known.definition or self._learn(known)
-        number: i64 = self.numbers.get(definition, -1)  # bytes keep their hash, tuples do not
+        definition = known.definition
+        if len(definition) == 0:
+            definition = self._learn(known)
+        number = self.definitions.find(definition)
+        if number < 0 and len(self.classes) > 0:
+            number = self.classes.get(known.identity, -1)
+            if number >= 0:
+                self.definitions.replace(number, definition)  # bytes keep their hash, tuples do not
         if number < 0:
-            if self.classes:
-                number = self.classes.get(known.identity, -1)
-            if number < 0:
-                number = self.class_count
-                self.class_count += 1
-                self.out.write(definition)
-                self.defined.append(known)
-            self.numbers[definition] = number
+            number = self.class_count()
+            self.definitions.add(definition)
+            self.defined.append(known)
+            self.out.write(definition)
         return number
+
+    def class_count(self) -> i64:
+        """How many classes are defined in this scope."""
+        return len(self.definitions.entries)
+
+    def known_class(self, name: Any) -> KnownClass | None:
+        """The class last defined in its usual form under a name; None, too, where `$class` is no text."""
+        if not isinstance(name, str):
+            return None
+        known = self.followers[self.last_place]
+        if known is None or known.place == 0 or known.name != name:
+            known = find_known(self.dialect, name)
+            if known is None:
+                return None
+            self.followers[self.last_place] = known
+        self.last_place = known.place
+        return known
 
     def open_object(self, known: KnownClass) -> None:
         """Write the head of an object of a known class."""
@@ -101,16 +126,15 @@ class Classes(Texts):
             self.out.append(0x4F if self.dialect == d.FINAL else 0x6F)
             self.write_int(number)
 
-    def forget_last(self, known: KnownClass) -> None:
-        """Take back that the class was defined, which was the last to be."""
-        del self.numbers[known.definition]
+    def forget_last(self) -> None:
+        """Take back the last definition, of a known class."""
+        self.definitions.drop_last()
         self.defined.pop()
-        self.class_count -= 1
 
     def number_by_key(self, key: tuple[str | bytes, ...]) -> int:
         """The number of a class by its `class_key`, -1 if it is not defined yet."""
         for known in self.defined:
-            self.classes.setdefault(known.identity, self.numbers[known.definition])
+            self.classes.setdefault(known.identity, self.definitions.find(known.definition))
         self.defined.clear()
         return self.classes.get(key, -1)
 
@@ -138,6 +162,12 @@ class Classes(Texts):
             cache = _known[self.dialect]
             if len(cache) >= _KEPT:
                 cache.clear()
+                self.followers[:] = [None] * len(self.followers)
+            last = cache.get(known.name)
+            known.place = len(cache) + 1
+            if last is not None:
+                known.place = last.place
+                last.place = 0
             cache[known.name] = known
             if self.dialect == d.FINAL:
                 known.text_name = known.name.encode("utf-8", "surrogatepass")
@@ -177,8 +207,8 @@ class Classes(Texts):
             self.string(field, None, ".$class")
         key = class_key(name, fields)
         if self.number_by_key(key) < 0:
-            self.classes[key] = self.class_count
-        self.class_count += 1
+            self.classes[key] = self.class_count()
+        self.definitions.add(b"")
 
 
 def class_key(name: Json, fields: Sequence[Json]) -> tuple[str | bytes, ...]:

@@ -390,13 +390,12 @@ class TextEncoder(Encoder):
         if start == end:
             return
         name = self.data[start:end]
-        number = self.types.get(name, -1)
+        number = self.types.find(name)
         if number >= 0:
             self.write_int(number)
             return
         self._string(start)
-        self.types[name] = self.type_count
-        self.type_count += 1
+        self.types.add(name)
 
     def _braces(self, at: i64) -> i64:
         """Write the JSON object whose opening brace is before the position, or begin its container."""

@@ -35,10 +35,13 @@ class Frame:
         self.outer: Final = outer
         self.items: Final = items
         self.naming: Final[i64] = naming
-        self.names: Final = names  # of fields
+        self.names: Final = names  # of fields; they may be preceded by others
         self.closer: Final[i64] = closer  # the byte that ends it; -1 for none
         self.size: Final[i64] = len(items)
-        self.level: Final[i64] = 0 if outer is None else outer.level + 1
+        level: i64 = 0
+        if outer is not None:
+            level = outer.level + 1
+        self.level: Final[i64] = level
         self.next = first
 
     def step(self) -> str:
@@ -53,7 +56,7 @@ class Frame:
         if self.naming == FIELD_PAIRS:
             return f".$fields[{at}][1]"
         if self.naming == FIELDS:
-            return "." + self.names[at]
+            return "." + self.names[at - int(self.size)]
         key = self.items[at & ~1]
         return (".$map." if self.naming == TAGGED_KEYS else ".") + (
             key if isinstance(key, str) else "$fields"

@@ -10,6 +10,7 @@ from mypy_extensions import i32, i64, mypyc_attr, u8
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.doubles import short_double
 from wirelens.codecs.hessian.json_path import Place
+from wirelens.codecs.hessian.texts import cesu8
 from wirelens.codecs.json_input import hex_bytes
 from wirelens.codecs.node import Json
 from wirelens.codecs.numbers import DATE_LENGTH, EPOCH, NO_DATE, read_date
@@ -26,6 +27,15 @@ def is_single(value: float) -> bool:
         return bool(_SINGLE.unpack(_SINGLE.pack(value))[0] == value)
     except OverflowError:
         return False
+
+
+def usual_date(text: str) -> i64:
+    """The milliseconds of a date in the form that `decode` prints; NO_DATE for any other text."""
+    if len(text) == DATE_LENGTH:
+        content, _ = cesu8(text)
+        if len(content) == DATE_LENGTH:
+            return read_date(content)
+    return NO_DATE
 
 
 @mypyc_attr(acyclic=True)
@@ -235,10 +245,9 @@ class Scalars(Place):
         if isinstance(value, int) and not isinstance(value, bool):
             return self.within(value, 64, ".$date")
         if isinstance(value, str):
-            if len(value) == DATE_LENGTH and value.isascii():
-                plain = read_date(value.encode())
-                if plain != NO_DATE:
-                    return plain
+            usual = usual_date(value)
+            if usual != NO_DATE:
+                return usual
             try:
                 moment = datetime.fromisoformat(value)
             except ValueError:

@@ -546,3 +546,51 @@ def test_every_form_is_documented() -> None:
         "count_form",
     ):
         assert f'"{word}"' in text, word
+
+
+def content_of(text: str) -> bytes:
+    """A text as Hessian sends it: each UTF-16 unit in UTF-8."""
+    wide = text.encode("utf-16-be", "surrogatepass")
+    units = [wide[at : at + 2].decode("utf-16-be", "surrogatepass") for at in range(0, len(wide), 2)]
+    return "".join(units).encode("utf-8", "surrogatepass")
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 6, 7, 8, 9, 30, 31, 32, 33])
+@pytest.mark.parametrize("odd", ["a", "\x7f", "\x80", "\xff", "\u4e0b", "\ud800", "\U0001f4f1"])
+def test_texts_of_any_length_with_another_character_at_any_place(size: int, odd: str) -> None:
+    for place in range(max(size, 1)):
+        text = "x" * place + odd + "y" * (size - place - 1) if size else ""
+        content = content_of(text)
+        units = len(text.encode("utf-16-be", "surrogatepass")) // 2
+        long = b"S" + units.to_bytes(2, "big")
+        short = bytes([units]) if units <= 31 else long
+        medium = short if units <= 31 else bytes([0x30, units])
+        for protocol, head in ((V1, long), (DRAFT, short), (FINAL, medium)):
+            assert codecs.encode({"values": [text]}, protocol) == head + content
+            data = codecs.encode({"values": [{"k": text, text: None}]}, protocol)
+            assert head + content + head + content + b"N" in data
+
+
+@pytest.mark.parametrize("protocol", [DRAFT, FINAL])
+@pytest.mark.parametrize("step", [1, 2, 5, 7])
+def test_classes_and_types_in_any_order(protocol: str, step: int) -> None:
+    """What is kept of them, within a message and from one to the next, changes nothing."""
+    objects: list[Any] = [
+        {"$class": f"example.turns.C{number % 23}", **dict.fromkeys("abc"[: 1 + number % 3], number)}
+        for number in range(69)
+    ]
+    lists: list[Any] = [{"$type": f"example.turns.T{number}", "$list": [number]} for number in range(20)]
+    values = [objects[at * step % len(objects)] for at in range(100)]
+    values += [lists[at * step % len(lists)] for at in range(40)]
+    data = codecs.encode({"values": values}, protocol)
+    assert back(protocol, data) == values
+    names = {value["$class"] + str(len(value)) for value in values[:100]}
+    assert data.count(b"example.turns.C") == len(names)
+    assert data.count(b"example.turns.T") == len({value["$type"] for value in values[100:]})
+
+
+def test_more_classes_than_are_kept() -> None:
+    values: list[Any] = [{"$class": f"example.many.C{number % 1200}", "x": 1} for number in range(1300)]
+    values[1210]["y"] = 2
+    assert back(FINAL, codecs.encode({"values": values}, FINAL)) == values
+    assert back(FINAL, codecs.encode({"values": values[::-1]}, FINAL)) == values[::-1]
