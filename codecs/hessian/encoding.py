@@ -30,8 +30,9 @@ def encode_message(message: Json, dialect: int, out: BytesWriter, path: str = ""
     """Write one message of the notation. Raises EncodeError with the path."""
     members = object_of(message, path, _ANY_MEMBER)
     prefix = path + "." if path else ""
-    if len(members) == 1 and "values" in members:
-        Encoder(out, dialect).values(members["values"], prefix + "values")
+    values = members.get("values") if len(members) == 1 else None
+    if values is not None:
+        Encoder(out, dialect).values(values, prefix + "values")
         return
     names = [name for name in s.CONTENTS if name in members]
     if len(names) != 1:

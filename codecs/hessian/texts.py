@@ -149,7 +149,11 @@ def cesu8(text: str) -> tuple[bytes, int]:
     except UnicodeEncodeError:  # lone surrogates
         wide = as_units(text)
         return wide.encode("utf-8", "surrogatepass"), len(wide)
-    size = len(text)
+    return cesu8_of(content, len(text))
+
+
+def cesu8_of(content: bytes, size: int) -> tuple[bytes, int]:
+    """Text of `size` characters, given in UTF-8, as Hessian sends it, and its number of UTF-16 units."""
     if len(content) == size:  # ASCII
         return content, size
     units = units_of_raw(content)

@@ -93,7 +93,7 @@ class Encoder(Leaves):
 
     def __init__(self, out: BytesWriter, dialect: int) -> None:
         super().__init__(out, dialect)
-        self.count = 0  # of lists, maps and objects so far
+        self.count: i64 = 0  # of lists, maps and objects so far
         self.types: Final = Numbering()
         self.labels: dict[str | int, int] = {}
 
