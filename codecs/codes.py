@@ -91,7 +91,9 @@ CODES: Final[dict[str, Code]] = {
     "pasted-cut": Code("the text itself marks omitted bytes here"),
     "pasted-several": Code("the text holds several packets or directions, not one run of bytes"),
     "pasted-mismatch": Code("the text is not of the requested form"),
-    "pasted-limit": Code("the repeated rows stand for more bytes than are allowed"),
+    "pasted-limit": Code(
+        "repeated rows stand for more bytes than are allowed, or too many lines are too short"
+    ),
     # captures
     "unsupported-capture": Code("a capture file of a kind that is recognised but not read"),
     "no-capture": Code("no capture file begins like this"),

@@ -193,6 +193,7 @@ SPARE: Final = 16  # an estimated room is enlarged by this fraction: one part in
 MOST_WORDS: Final = 3 << 24  # words of one message: of 16 million nodes at least
 MOST_LEVELS: Final = 1 << 17  # containers inside one another; views and writers have some objects for each
 _ROOM: Final[vec[i64]] = vec[i64]([0] * MOST_ROOM)
+_NONE: Final[vec[i64]] = vec[i64]()
 _PORTION: Final = 1 << 14  # words that are added at once
 _HALF: Final = 1 << 31  # what the least number of a SHORT node is below 0
 
@@ -217,7 +218,8 @@ class Tape:
         self._buffers: list[Buffer] | None = None
         self._notes: list[Note] | None = None
         self._faults: list[Fault] | None = None
-        self._definitions: tuple[int, list[int]] | None = None  # as of that size
+        self._definitions: vec[i64] = _NONE
+        self._looked: i64 = 0  # the size for which these are known
 
     @property
     def buffers(self) -> list[Buffer]:
@@ -558,12 +560,18 @@ class Tape:
             index = self.following(index)
         return found
 
-    def definitions(self) -> list[int]:
+    def definitions(self) -> vec[i64]:
         """The indexes of all CLASS nodes."""
-        if self._definitions is None or self._definitions[0] != self.count:
-            found = [index for index in self.indexes() if self.kind(index) == CLASS]
-            self._definitions = (int(self.count), found)
-        return self._definitions[1]
+        if self._looked != self.count:
+            found = vec[i64]()
+            index: i64 = 0
+            while index < self.count:
+                if self.kind(index) == CLASS:
+                    found = append(found, index)
+                index = self.following(index)
+            self._definitions = found
+            self._looked = self.count
+        return self._definitions
 
     def number(self, index: i64) -> i64:
         """A node's number, whose meaning depends on its kind."""

@@ -356,12 +356,17 @@ def _definition_json(definition: Node) -> Json:
 def definitions_before(node: Node) -> list[Node]:
     """The class definitions directly before a value; there is at least one."""
     tape = node.tape
-    from bisect import bisect_left  # seldom needed
-
     definitions = tape.definitions()
-    end = bisect_left(definitions, int(node.index))
-    first = end - 1 - int(tape.number(definitions[end - 1]) & t.LOW_HALF)
-    return [Node(tape, index, node.buffer) for index in definitions[first:end]]
+    first: i64 = 0
+    end: i64 = len(definitions)
+    while first < end:  # a search as that of bisect
+        middle = (first + end) // 2
+        if definitions[middle] < node.index:
+            first = middle + 1
+        else:
+            end = middle
+    first -= 1 + (tape.number(definitions[end - 1]) & t.LOW_HALF)
+    return [Node(tape, int(index), node.buffer) for index in definitions[first:end]]
 
 
 def _defining_wire(base: int, node: Node) -> Json:

@@ -128,7 +128,14 @@ def _low(content: bytes, at: int) -> int:
 
 def note_overrun(tape: Tape) -> None:
     """After an error, note the last text before it if control characters show that it goes on too far."""
-    for index in reversed(tape.indexes()[-LOOKED_BACK:]):
+    last: list[int] = []  # nodes
+    index: i64 = 0
+    while index < tape.size():
+        if len(last) == LOOKED_BACK:
+            del last[0]
+        last.append(int(index))
+        index = tape.following(index)
+    for index in reversed(last):
         kind = tape.kind(index)
         if kind == t.STRING16 and tape.number(index) >= 0 and tape.start(index) < tape.number(index):
             content = tape.buffer.data[tape.number(index) : tape.end(index)]

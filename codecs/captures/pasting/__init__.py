@@ -39,7 +39,14 @@ from wirelens.codecs.captures.pasting.plain import (
 )
 from wirelens.codecs.captures.pasting.quick import BLOCK, quick
 from wirelens.codecs.captures.pasting.rows import PACKETS, iter_forms, read_rows
-from wirelens.codecs.captures.pasting.source import Pasted, PastedError, Source, source_of, text_of
+from wirelens.codecs.captures.pasting.source import (
+    MOST_BLOCKS,
+    Pasted,
+    PastedError,
+    Source,
+    source_of,
+    text_of,
+)
 from wirelens.codecs.captures.pasting.strings import read_shell, read_strings
 from wirelens.codecs.captures.pasting.surroundings import (
     frame_around,
@@ -80,8 +87,10 @@ FORMS: Final[dict[str, str]] = {
 }
 
 LEAST: Final = 8  # bytes that are enough to be taken out of other text
-MOST_BLOCKS: Final = 256  # fenced blocks in one text; a text with more is a document
 MOST_GROUPS: Final = 16  # runs of bytes in prose that are tried
+MOST_SHORT: Final = 1 << 18  # lines, if they are shorter than this:
+SHORT: Final = 12  # characters, on average, for each line takes some hundred bytes
+TOO_SHORT: Final = f"more than {MOST_SHORT:,} lines of less than {SHORT} characters on average"
 
 _Reader = Callable[[Source], Pasted | None]
 
@@ -175,6 +184,10 @@ def pasted(data: bytes | str, form: str = "auto") -> Pasted:
                 found = quick(text, _short)
                 if found is not None:
                     return found
+        if text.count("\n") > max(MOST_SHORT, len(text) // SHORT):
+            if form != "auto":
+                raise PastedError("pasted-limit", 1, 1, TOO_SHORT)
+            return Pasted(_raw(data).data, "raw", TOO_SHORT)
         source = source_of(text)
     if form != "auto":
         return _forced(source, form)

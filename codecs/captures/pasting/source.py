@@ -8,6 +8,7 @@ from typing import Final
 from wirelens.codecs.captures.pasting.patterns import lazy_pattern
 from wirelens.codecs.errors import WirelensError
 
+MOST_BLOCKS: Final = 256  # fenced blocks in one text; a text with more is a document
 LIMIT: Final = 64 << 20  # octets that squeezed rows (`*`) of one text may stand for
 
 
@@ -149,13 +150,17 @@ class Source:
         return Source(lines, self.where, self.column, self.original)
 
     def blocks(self) -> list["Source"]:
-        """The text between the fences of Markdown, Jira or HTML; nothing if there is no fence."""
+        """The text between the fences of Markdown, Jira or HTML; nothing if there is no fence.
+
+        Of more than MOST_BLOCKS, one more than that.
+        """
+        most = 2 * (MOST_BLOCKS + 1)  # fences
         tags = list(_TAG.finditer(self.text))
         if tags:
             ends = [*(tag.start() for tag in tags[1:]), len(self.text)]
             return [
                 self.sub(tag.end(), end)
-                for tag, end in list(zip(tags, ends, strict=True))[::2]
+                for tag, end in list(zip(tags, ends, strict=True))[:most:2]
                 if self.text[tag.end() : end].strip()
             ]
         fences = [row for row, line in enumerate(self.lines) if "``" in line or "~~" in line]
@@ -163,7 +168,7 @@ class Source:
         if not fences:
             return []
         ends = [*fences[1:], len(self.lines)]
-        return [self.part(a + 1, b) for a, b in list(zip(fences, ends, strict=True))[::2]]
+        return [self.part(a + 1, b) for a, b in list(zip(fences, ends, strict=True))[:most:2]]
 
 
 def blanks(text: str) -> str:
