@@ -1127,3 +1127,23 @@ def test_a_run_of_marks_before_a_literal_is_prose() -> None:
     for mark in (".", "!", "::", "->", "()."):
         text = f'Loading{mark * 200} done "x"\n'
         assert pasted(text) == Pasted(text.encode(), "raw")
+
+
+def test_many_short_lines_are_no_form() -> None:
+    text = "a\n" * ((1 << 18) + 1)
+    found = pasted(text)
+    assert (found.data, found.form) == (text.encode(), "raw")
+    assert "more than 262,144 lines" in found.note
+    assert broken(text, "dump").code == "pasted-limit"
+    assert pasted("da\n" * ((1 << 18) + 1)).data == b"\xda" * ((1 << 18) + 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "column", "word"),
+    [("", 2, 10, "or"), ("Hello there\n", 3, 10, "or"), ("Hello\ndabbe20000000000\n", 4, 10, "or")],
+)
+def test_the_hint_of_a_long_text(before: str, line: int, column: int, word: str) -> None:
+    text = before + "dabbe20000000000\n00000001 or so\n000000014e\n" + "00000001 more\n" * 2000
+    found = pasted(text)
+    assert found.note == f"mostly hex, but at line {line}, column {column} {word!r} fits no form of bytes"
+    assert found.form == "raw"

@@ -238,8 +238,7 @@ def hint(source: Source, fits: Callable[[Source], bool]) -> str:
     lines = source.plain.split("\n")
     digits = whole = 0
     letters = long = False
-    tried = len(source.text) <= _MOST_TRIED
-    others: list[tuple[int, re.Match[str]]] = []  # of a long text only those that may be shown
+    others: list[tuple[int, re.Match[str]]] = []
     found = 0  # of the others, before the first bytes
     for row, line in enumerate(lines):
         for match in _WORDS.finditer(line):
@@ -250,13 +249,11 @@ def hint(source: Source, fits: Callable[[Source], bool]) -> str:
                 long = long or len(match[0]) >= 16
                 found = found if digits > len(match[0]) else len(others)
             else:
-                if not tried and len(others) > found:
-                    del others[found + 1 :]
                 others.append((row, match))
     if digits < 16 or digits * (3 if long else 2) < whole or not letters or not others:
         return ""
     row, word = others[found if found < len(others) else -1]
-    if tried:
+    if len(source.text) <= _MOST_TRIED:
         for number, other in others[:_MOST_WORDS]:
             line = lines[number]
             clean = line[: other.start()] + " " * len(other[0]) + line[other.end() :]
