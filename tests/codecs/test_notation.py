@@ -25,6 +25,7 @@ from wirelens.codecs.numbers import (
     date_text,
     eight_digits,
     time_text,
+    write_double,
     write_hex,
     write_int,
 )
@@ -373,6 +374,22 @@ def test_integers_are_written_in_full(number: int) -> None:
     out = BytesWriter()
     write_int(out, number)
     assert out.getvalue() == b"%d" % number
+
+
+@given(
+    st.floats(allow_nan=False, allow_infinity=False)
+    | st.floats(0.1, 1e16)
+    | st.lists(st.integers(1, 10**7), min_size=1, max_size=5).map(
+        lambda cents: sum(one / 100 for one in cents)
+    )
+    | st.tuples(st.integers(1010, 1080), st.integers(0, 9)).map(
+        lambda pair: struct.unpack("<d", struct.pack("<q", (pair[0] << 52) + pair[1] - 4))[0]
+    )
+)
+def test_doubles_are_written_as_python_shows_them(value: float) -> None:
+    out = BytesWriter()
+    write_double(out, struct.unpack("<q", struct.pack("<d", value))[0])
+    assert out.getvalue().decode() == repr(value)
 
 
 @given(st.integers(0, 10**8 - 1))
