@@ -209,6 +209,13 @@ def write_part(out: BytesWriter, data: bytes, at: i64, end: i64) -> None:
     if end - at > _SHORT:
         out.write(data[at:end])
         return
+    if end + 8 <= len(data):
+        # whole words, of which the last may be too much: what branches on the rest is hard to foretell
+        while at < end:
+            write_i64_le(out, read_i64_le(data, at))
+            at += 8
+        out.truncate(len(out) - at + end)
+        return
     while at + 8 <= end:
         write_i64_le(out, read_i64_le(data, at))
         at += 8

@@ -9,11 +9,11 @@ from wirelens.codecs.hessian import forms
 from wirelens.codecs.hessian import vocabulary as d
 from wirelens.codecs.hessian.parts import Parts
 from wirelens.codecs.hessian.tables import (
-    CLASS_FIELDS,
-    CLASS_FLAGS,
     CLASS_NODE,
-    CLASS_WORDS,
     COSTLY,
+    FIELDS_SHIFT,
+    FLAGS_MASK,
+    FLAGS_SHIFT,
     NAMED,
     ODD,
     REPEATS_FACTOR,
@@ -274,20 +274,18 @@ class Heads(Parts):
         usual = self.usual
         if self.dialect == d.LAYOUT_2006:
             index -= 1
-        place = index * CLASS_WORDS
-        if index < 0 or place >= len(tables.classes):
+        if index < 0 or index >= len(tables.classes):
             raise self.cursor.error("bad-value", start, self.no_class(index))
+        word = tables.classes[index]
         flags: i64 = 0
         if not usual or (self.dialect == d.FINAL and index <= 15):
             flags = forms.OPCODE
-        if flags or definitions or tables.classes[place + CLASS_FLAGS] & (SAME | COSTLY):
+        if flags or definitions or word >> FLAGS_SHIFT & (SAME | COSTLY):
             head |= self.object_form(index, start, flags, definitions) << FORM_SHIFT
         references = tables.references
-        node = self.tape.open(
-            head | t.OBJECT, start, t.object_number(tables.classes[place + CLASS_NODE], len(references))
-        )
+        node = self.tape.open(head | t.OBJECT, start, t.object_number(word & CLASS_NODE, len(references)))
         tables.references = append(references, node)
-        return tables.classes[place + CLASS_FIELDS]
+        return word >> FIELDS_SHIFT
 
     def _repeat(self, size: i64, start: i64) -> None:
         """Count names of `size` bytes, which the value at `start` repeats. Raises `limit`."""
@@ -304,11 +302,11 @@ class Heads(Parts):
     def object_2006(self, head: i64) -> i64:
         """Open the object that follows its class definition in the layout of 2006; its number of fields."""
         tables = self.tables
-        class_at = len(tables.classes) - CLASS_WORDS
+        word = tables.classes[len(tables.classes) - 1]
         references = tables.references
-        number = t.object_number(tables.classes[class_at + CLASS_NODE], len(references))
+        number = t.object_number(word & CLASS_NODE, len(references))
         tables.references = append(references, self.tape.open(head | t.OBJECT, self.cursor.pos, number))
-        return tables.classes[class_at + CLASS_FIELDS]
+        return word >> FIELDS_SHIFT
 
     def object_form(self, index: i64, start: i64, flags: i64, definitions: i64) -> i64:
         """The form of an object that has flags, a special class, or definitions before it.
@@ -316,14 +314,13 @@ class Heads(Parts):
         Counts the names of a COSTLY class once more, for the object at `start`. Raises `limit`.
         """
         classes = self.tables.classes
-        place = index * CLASS_WORDS
-        class_flags = classes[place + CLASS_FLAGS]
+        class_flags = classes[index] >> FLAGS_SHIFT & FLAGS_MASK
         if class_flags & COSTLY:
-            node = classes[place + CLASS_NODE]
+            node = classes[index] & CLASS_NODE
             self._repeat(self.tape.end(node) - self.tape.start(node), start)
         if class_flags & SAME:
             flags |= forms.NUMBERED
-        usual = definitions == 1 and place + CLASS_WORDS == len(classes) and class_flags & (SAME | ODD) == 0
+        usual = definitions == 1 and index + 1 == len(classes) and class_flags & (SAME | ODD) == 0
         if usual and class_flags & NAMED:
             flags |= forms.NAME
         form: i64 = 0

@@ -10,11 +10,11 @@ from wirelens.codecs.hessian.texts import content_of
 from wirelens.codecs.scan import same_bytes
 from wirelens.codecs.tape import END_SHIFT, HEAD, NEXT_SHIFT, SHORT, SIZE_MASK, SPAN, WIDTH, Tape
 
-# The words of a class in `Tables.classes`; its CLASS node has the rest.
-CLASS_NODE: Final = 0
-CLASS_FIELDS: Final = 1  # how many
-CLASS_FLAGS: Final = 2
-CLASS_WORDS: Final = 3
+# A class in `Tables.classes`, one word; its CLASS node has the rest.
+CLASS_NODE: Final = (1 << 26) - 1  # the bits of its node's index
+FLAGS_SHIFT: Final = 26
+FLAGS_MASK: Final = 15
+FIELDS_SHIFT: Final = 32  # how many fields it has
 
 # Flags of a class.
 SAME: Final = 1  # an earlier class has the same name and fields
@@ -46,7 +46,7 @@ class Tables:
     def __init__(self, dialect: i64) -> None:
         self.dialect: Final[i64] = dialect
         self.references: vec[i64] = vec[i64](capacity=16)  # nodes of lists, maps and objects
-        self.classes: vec[i64] = vec[i64](capacity=8 * CLASS_WORDS)
+        self.classes: vec[i64] = vec[i64](capacity=8)
         self.types: vec[i64] = vec[i64](capacity=4 * TYPE_WORDS)
         self.units: i64 = 0
         self.repeated: i64 = 0
@@ -59,14 +59,14 @@ class Tables:
 
     def class_count(self) -> i64:
         """The number of class definitions."""
-        return len(self.classes) // CLASS_WORDS
+        return len(self.classes)
 
     def add_class(self, node: i64, fields: i64, flags: i64, names: i64) -> None:
-        """Give a definition of `names` bytes the next number; the others are the words of a class."""
+        """Give a definition of `names` bytes the next number; the others are as in its word."""
         if names > REPEATS_FACTOR * (1 + fields):
             flags |= COSTLY
             self.repeated -= names  # its first use repeats nothing
-        self.classes = append(append(append(self.classes, node), fields), flags)
+        self.classes = append(self.classes, node | flags << FLAGS_SHIFT | fields << FIELDS_SHIFT)
 
     def find_class(self, tape: Tape, data: bytes, node: i64, odd: bool) -> i64:
         """The number of the first class with the same name and fields as CLASS node `node`; -1 if it is new.
@@ -74,7 +74,7 @@ class Tables:
         `odd`: bytes that differ may have the same meaning.
         """
         classes = self.classes
-        count = len(classes) // CLASS_WORDS
+        count: i64 = len(classes)
         keys = self.class_keys
         words = tape.words
         odd = odd or words[node + WIDTH + HEAD] & SHORT == 0  # a name in chunks
@@ -84,24 +84,24 @@ class Tables:
             size = (words[node + SPAN] >> END_SHIFT) - name
             name_size = words[node + WIDTH + HEAD] >> NEXT_SHIFT & SIZE_MASK
             at: i64 = 0
-            while at < len(classes):
-                place = classes[at + CLASS_NODE]
+            while at < count:
+                place = classes[at] & CLASS_NODE
                 other = words[place + WIDTH + SPAN] >> END_SHIFT
                 if (
                     (words[place + SPAN] >> END_SHIFT) - other == size
                     and words[place + WIDTH + HEAD] >> NEXT_SHIFT & SIZE_MASK == name_size
                     and same_bytes(data, other, name, size)
                 ):
-                    return at // CLASS_WORDS
-                at += CLASS_WORDS
+                    return at
+                at += 1
             return -1
         if keys is None:
             keys = {}
             self.class_keys = keys
             at = 0
-            while at < len(classes):
-                keys.setdefault(class_key(tape, classes[at + CLASS_NODE], data), int(at // CLASS_WORDS))
-                at += CLASS_WORDS
+            while at < count:
+                keys.setdefault(class_key(tape, classes[at] & CLASS_NODE, data), int(at))
+                at += 1
         number = keys.setdefault(class_key(tape, node, data), int(count))
         return -1 if number == count else number
 

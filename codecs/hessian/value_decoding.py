@@ -26,11 +26,11 @@ from wirelens.codecs.hessian.doubles import (
 )
 from wirelens.codecs.hessian.heads import Heads
 from wirelens.codecs.hessian.tables import (
-    CLASS_FIELDS,
-    CLASS_FLAGS,
     CLASS_NODE,
-    CLASS_WORDS,
     COSTLY,
+    FIELDS_SHIFT,
+    FLAGS_MASK,
+    FLAGS_SHIFT,
     SAME,
     Tables,
 )
@@ -251,21 +251,21 @@ class Values(Heads):
                 how = _COUNTED
                 if action == d.OBJECT_SHORT:
                     index = byte - 0x60
-                    class_at = index * CLASS_WORDS
                     classes = tables.classes
-                    if class_at >= len(classes):
+                    if index >= len(classes):
                         raise self.fail(start, "bad-value", start, self.no_class(index))
-                    class_flags = classes[class_at + CLASS_FLAGS]
-                    if definitions == 1 and class_flags == 0 and class_at + CLASS_WORDS == len(classes):
+                    word = classes[index]
+                    class_flags = word >> FLAGS_SHIFT & FLAGS_MASK
+                    if definitions == 1 and class_flags == 0 and index + 1 == len(classes):
                         definitions = 0  # an object after its class definition, as is usual
                     elif definitions or class_flags & (SAME | COSTLY):
                         head |= self.object_form(index, start, 0, definitions) << FORM_SHIFT
                         definitions = 0
                     references = tables.references
-                    number = classes[class_at + CLASS_NODE] | len(references) << 32  # as t.object_number
+                    number = word & CLASS_NODE | len(references) << 32  # as t.object_number
                     node = tape.open(head | t.OBJECT, start, number)
                     tables.references = append(references, node)
-                    left = classes[class_at + CLASS_FIELDS]
+                    left = word >> FIELDS_SHIFT
                     continue
                 cursor.pos = pos
                 node = tape.size()
