@@ -210,7 +210,7 @@ def write_part(out: BytesWriter, data: bytes, at: i64, end: i64) -> None:
         out.write(data[at:end])
         return
     if end + 8 <= len(data):
-        # whole words, of which the last may be too much: what branches on the rest is hard to foretell
+        # whole words, the last one often too long: branches on the rest would be mispredicted
         while at < end:
             write_i64_le(out, read_i64_le(data, at))
             at += 8
