@@ -51,10 +51,6 @@ _FIELDS: Final = 4  # object: "field": value
 _FIELD_PAIRS: Final = 5  # object: ["field", value]
 
 
-_FORMS: Final = t.FORM_MASK << t.FORM_SHIFT
-_FORMS_SHORT: Final = _FORMS | t.SHORT
-_SIMPLE_SHORT: Final = t.SIMPLE | t.SHORT
-_SIMPLE_USUAL: Final = _SIMPLE_SHORT | _FORMS  # for simple texts in their usual form
 NO_LIMIT: Final = 1 << 60  # bytes; compiled, a larger literal than 62 bits would be an object
 PORTION: Final = 1 << 17  # words of nodes after which a container is looked at again
 _COMMA: Final = 0x202C  # as two bytes: `, `
@@ -134,7 +130,7 @@ class Writer:
                     after = head >> t.NEXT_SHIFT & t.NEXT_MASK
                     number = words[i + t.NUMBER]
                 if head & t.HIDDEN != 0 and i != index:
-                    if head & _FORMS and mode == _STRUCT:
+                    if head & t.FORMS and mode == _STRUCT:
                         self._keep_hint(frame, tape, i)
                     i = after
                     continue
@@ -143,7 +139,7 @@ class Writer:
                 elif mode == _STRUCT:
                     member = FIELDS[head >> t.FIELD_SHIFT]
                     out.write(member.next_key if count else member.key)
-                    if head & _FORMS and t.STRUCT < kind < t.NULL:
+                    if head & t.FORMS and t.STRUCT < kind < t.NULL:
                         self._keep_hint(frame, tape, i)
                 elif mode == _ITEMS:
                     if count:
@@ -166,13 +162,13 @@ class Writer:
                     if mode == _FIELD_PAIRS and count < len(keys):
                         out.write(keys[count])
                 count += 1
-                if kind == t.STRING16 and head & _SIMPLE_USUAL == _SIMPLE_SHORT:
+                if kind == t.STRING16 and head & t.SIMPLE_USUAL == t.SIMPLE_SHORT:
                     end = (span & t.LOW_HALF) + (head >> t.NEXT_SHIFT & t.SIZE_MASK)
                     out.append(0x22)
                     write_part(out, data, number, end)
                     out.append(0x22)
                     i = after
-                elif kind == t.INT and head & _FORMS_SHORT == t.SHORT:
+                elif kind == t.INT and head & t.FORMS_SHORT == t.SHORT:
                     write_int(out, number)
                     i = after
                 elif kind == t.OBJECT:

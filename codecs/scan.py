@@ -177,10 +177,11 @@ def starts_with(data: bytes, at: i64, prefix: bytes) -> bool:
         if first | (read_i64_le(data, at + place + 8) ^ read_i64_le(prefix, place + 8)) != 0:
             return False
         place += 16
-    if place + 8 <= size:
-        if read_i64_le(data, at + place) != read_i64_le(prefix, place):
+    if size >= 8:
+        if place + 8 < size and read_i64_le(data, at + place) != read_i64_le(prefix, place):
             return False
-        place += 8
+        place = size - 8  # the last word, some of which may have been compared before
+        return read_i64_le(data, at + place) == read_i64_le(prefix, place)
     while place < size:
         if data[at + place] != prefix[place]:
             return False

@@ -122,6 +122,11 @@ FIELD_MASK: Final = 0x3FF
 END_SHIFT: Final = 32
 LOW_HALF: Final = 0xFFFFFFFF
 WITHOUT_NEXT: Final = ~(NEXT_MASK << NEXT_SHIFT | SHORT)
+# Here, as compiled code makes numbers only of constants of the module itself.
+FORMS: Final = FORM_MASK << FORM_SHIFT
+FORMS_SHORT: Final = FORMS | SHORT
+SIMPLE_SHORT: Final = SIMPLE | SHORT
+SIMPLE_USUAL: Final = SIMPLE_SHORT | FORMS  # for simple texts in their usual form
 _KIND_AND_FIELD: Final = ~((1 << FIELD_SHIFT) - 1) | KIND_MASK
 
 # Kinds whose nodes have children that are shown.
