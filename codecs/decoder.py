@@ -21,8 +21,8 @@ ATTEMPT_FACTOR: Final = 4  # bytes that may be read over again for each byte tha
 TOO_MUCH: Final = "not enough memory for this message"  # text of error `limit`
 ATTEMPT_FREE: Final = 1 << 16
 JOIN_BYTES: Final = 1 << 16  # bytes in which a first message is looked for, then in the next ones
-WORDS: Final = 3  # of a tape, which this many bytes of a message about make:
-BYTES: Final = 8
+ROOM_WORDS: Final = 3  # words of a tape for each
+ROOM_BYTES: Final = 8  # bytes of a message, about,
 LEAST_ROOM: Final = 48  # but at least this many words, or three a byte: a header's fields
 
 
@@ -267,7 +267,7 @@ class Decoder:
         end: i64 = len(data)
         buffer = Buffer(data, self._base)
         size = end - self._pos
-        room = max(size * WORDS // BYTES, min(3 * size, LEAST_ROOM))
+        room = max(size * ROOM_WORDS // ROOM_BYTES, min(3 * size, LEAST_ROOM))
         if self.joined and not self._join(codec, records, final):
             return
         while self._pos < end:

@@ -192,7 +192,7 @@ LEAST_ROOM: Final = 12  # words of a new tape; or, if it has more than SMALL_ROO
 # back to the system, and getting them again takes longer than decoding does;
 SMALL_ROOM: Final = 24
 USUAL_ROOM: Final = 66
-MOST_ROOM: Final = 768  # and at most so many at first
+MOST_ROOM: Final = 768  # at most
 DOUBLED: Final = 3 << 19  # words up to which the room of a tape is doubled; larger rooms are estimated
 SPARE: Final = 16  # an estimated room is enlarged by this fraction: one part in 16
 MOST_WORDS: Final = 3 << 24  # words of one message: of 16 million nodes at least

@@ -290,7 +290,11 @@ def _name_of(node: Node) -> str:
     if parent.kind == t.MAP and position % 2:
         if position >= MOST_KEYS:
             return ""
-        key = parent.first(position)[position - 1]
+        tape = node.tape
+        before = after = int(tape.following(parent.index))
+        while after < node.index:
+            before, after = after, int(tape.next(after))
+        key = Node(tape, before, node.buffer)
         if key.kind in TEXTS:
             return text_of(key) or ""
     return ""
